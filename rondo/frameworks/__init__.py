@@ -1,0 +1,1 @@
+"""Adapters to compiler stacks. Only the folder of a framework may import it."""

@@ -1,0 +1,1 @@
+"""Architectures, native to torch and tiny; one file each, found by discovery."""

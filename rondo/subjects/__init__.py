@@ -1,0 +1,1 @@
+"""What is tested: architectures and constructs, declared once, found by discovery."""
