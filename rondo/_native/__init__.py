@@ -4,7 +4,7 @@ Everything here is compiled, because everything here runs once per line, per com
 execution. There is no interpreted substitute: a fuzzer that silently runs ten times slower, or
 that traces with a Python function (which makes Dynamo compile the tracer, and so changes what is
 under test), is worse than one that stops and says what to do. A missing extension therefore
-raises `NativeMissing`, at the import that needs it and nowhere earlier, so that commands which
+raises `NativeMissingError`, at the import that needs it and nowhere earlier, so that commands which
 need no native code keep working.
 """
 
@@ -19,8 +19,8 @@ from types import ModuleType
 EXTENSIONS = ("behaviour", "tracer", "counters")
 
 
-class NativeMissing(ImportError):
-    """The compiled extension is not there: build it with ``pip install .`` (needs a C compiler)."""
+class NativeMissingError(ImportError):
+    """The compiled extension is missing: build it with ``pip install .`` (needs a C compiler)."""
 
     slug = "native-missing"
 
@@ -38,7 +38,7 @@ class _ExplainMissing(MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname not in self._names:
             return None
-        raise NativeMissing(
+        raise NativeMissingError(
             f"{fullname} is not compiled for this interpreter (Python "
             f"{sys.version_info[0]}.{sys.version_info[1]}). Build it with 'pip install .', or in "
             "a checkout with 'python setup.py build_ext --inplace'; both need a C compiler and "

@@ -1,6 +1,8 @@
-from collections.abc import Buffer, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from typing import ClassVar, Self
+
+from typing_extensions import Buffer
 
 MAGIC: bytes
 VERSION: int

@@ -346,7 +346,7 @@ cdef class BehaviourMap:
         cdef unsigned char* at = <unsigned char*> PyBytes_AS_STRING(out)
         cdef unsigned char* start = at
         cdef Slot* slots = self._sorted()
-        cdef const char* magic = MAGIC
+        cdef const char* magic = b"RONDOMAP"
         cdef size_t i
         for i in range(8):
             at[i] = <unsigned char> magic[i]
