@@ -1,1 +1,1 @@
-"""Sequences of invocations as pure data: vocabulary, steps, bytes, mutation. No framework import."""
+"""Sequences of invocations as pure data: vocabulary, steps, bytes, mutation."""

@@ -146,7 +146,10 @@ class Vocabulary:
         return {target.id: target.name for target in self.all_targets()}
 
     def restricted(
-        self, *, constructs: frozenset[str] | None = None, architectures: frozenset[str] | None = None
+        self,
+        *,
+        constructs: frozenset[str] | None = None,
+        architectures: frozenset[str] | None = None,
     ) -> Vocabulary:
         """Return the vocabulary that holds only the named constructs and architectures."""
         return Vocabulary(

@@ -1,0 +1,99 @@
+"""The interface that a compiler stack implements to be fuzzed.
+
+The key insight: the oracle needs five verbs only. *Build* a program from a sequence's subject,
+*call* it eagerly or compiled, *change* it, *reset* the compiler for real, and *watch* compile
+events. Everything a verb returns is plain data; the campaign never sees a tensor.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+from rondo.oracle.observation import Observation
+from rondo.sequences.step import Call, Change, Sequence
+from rondo.sequences.vocabulary import Vocabulary
+
+
+class Arm(Enum):
+    """One way to run a sequence."""
+
+    EAGER = "eager"
+    RETAINED = "retained"
+    RESET = "reset"
+    REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class CallEvents:
+    """What the compiler did during one step: readable labels without addresses, ids or times.
+
+    `compiled` tells whether compiled code served the call, `compilations` how often the compiler
+    produced code during it.
+    """
+
+    labels: tuple[str, ...]
+    compiled: bool
+    compilations: int
+
+
+class Program(ABC):
+    """One arm's own copy of a subject. Arms share nothing but the seed."""
+
+    @abstractmethod
+    def call(self, call: Call, *, compiled: bool) -> Observation:
+        """Invoke the subject once and return all that a user sees afterwards."""
+
+    @abstractmethod
+    def change(self, change: Change) -> Observation | None:
+        """Change program state; in a compiled arm also what configures later compiles.
+
+        Returns an observation when the change itself raised or showed something.
+        """
+
+    @abstractmethod
+    def compiler_change(self, change: Change) -> Observation | None:
+        """Act on what the compiler has retained (only the retained arm does this)."""
+
+
+class Framework(ABC):
+    """An adapter to one compiler stack."""
+
+    name: ClassVar[str]
+    distribution: ClassVar[str]
+    """What to install when the framework is missing."""
+
+    @abstractmethod
+    def vocabulary(self) -> Vocabulary:
+        """Return all that sequences for this framework can say."""
+
+    @abstractmethod
+    def warm(self) -> None:
+        """Import all that a first compile would import, without running or compiling anything."""
+
+    @abstractmethod
+    def session(self, sequence: Sequence) -> AbstractContextManager[None]:
+        """Configure the compiler for `sequence` and, on leaving, put every ambient state back."""
+
+    @abstractmethod
+    def arm(self, sequence: Sequence, arm: Arm) -> AbstractContextManager[Program]:
+        """Build the program of one arm; on leaving, put back what its steps changed."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Drop every state that the compiler keeps in this process and give it empty disk caches."""
+
+    @abstractmethod
+    def begin_watch(self) -> None:
+        """Forget compile events seen so far."""
+
+    @abstractmethod
+    def end_watch(self) -> CallEvents:
+        """Return the compile events since `begin_watch`."""
+
+    @abstractmethod
+    def environment(self) -> dict[str, str]:
+        """Return what a maintainer asks about the environment, as names and values."""

@@ -1,0 +1,29 @@
+"""Loads a framework's adapter by name; until then nothing of the framework is imported."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from functools import cache
+
+from rondo.errors import MissingFramework, UnknownFramework
+from rondo.frameworks.base import Framework
+
+ADAPTERS = {"torch": ("rondo.frameworks.torch.adapter", "TorchFramework", "torch>=2.11")}
+"""Name -> (module, class, what to install)."""
+
+
+@cache
+def load_framework(name: str) -> Framework:
+    """Return the adapter called `name`.
+
+    Raises UnknownFramework when Rondo has none, MissingFramework when its package is not installed.
+    """
+    try:
+        module, attribute, requirement = ADAPTERS[name]
+    except KeyError:
+        raise UnknownFramework(name, sorted(ADAPTERS)) from None
+    if importlib.util.find_spec(name) is None:
+        raise MissingFramework(name, requirement)
+    adapter: Framework = getattr(importlib.import_module(module), attribute)()
+    return adapter

@@ -1,0 +1,70 @@
+"""Observations: all that one step lets a user see, as plain numpy data under readable paths.
+
+The key insight: once a framework's tensors are leaves with numpy values, comparing arms, digesting
+them and printing them needs no framework. Paths name what was seen: `output[0]`, `input.x`,
+`grad.body.head.weight`, `state.random_object.digest`, `ambient.default_dtype`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+import numpy as np
+
+EXCEPTION = "exception"
+"""The path under which an exception's type stands; its observation holds no output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One thing seen: a tensor (values as float64, complex128, int64, uint64 or bool), or a fact.
+
+    `kind` is `tensor` or `fact`. For a tensor, `dtype` is the framework's name of it and `meta`
+    holds what else a user can read: stride class, requires_grad, aliases. A fact is its text.
+    """
+
+    kind: str
+    dtype: str = ""
+    values: np.ndarray | None = None
+    meta: tuple[tuple[str, str], ...] = ()
+    text: str = ""
+
+    def digest(self) -> str:
+        """Return 16 hex digits that are equal for bitwise equal leaves."""
+        state = blake2b(digest_size=8)
+        state.update(repr((self.kind, self.dtype, self.meta, self.text)).encode())
+        if self.values is not None:
+            state.update(repr(self.values.shape).encode())
+            state.update(np.ascontiguousarray(self.values).tobytes())
+        return state.hexdigest()
+
+    def brief(self, width: int = 60) -> str:
+        """Return the leaf on one line of at most about `width` characters."""
+        if self.values is None:
+            text = self.text
+        else:
+            flat = self.values.reshape(-1)
+            shown = ", ".join(f"{value:.6g}" for value in flat[:4].tolist())
+            more = ", ..." if flat.size > 4 else ""
+            text = f"{self.dtype}{list(self.values.shape)} [{shown}{more}]"
+        return text if len(text) <= width else text[: width - 3] + "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one step showed. `returned` is False when the step raised."""
+
+    leaves: Mapping[str, Leaf]
+    returned: bool = True
+    exception: str = ""
+    message: str = field(default="", compare=False)
+
+    def digest(self) -> str:
+        """Return 16 hex digits over all leaves."""
+        state = blake2b(digest_size=8)
+        for path in sorted(self.leaves):
+            state.update(path.encode() + b"\0" + self.leaves[path].digest().encode())
+        state.update(self.exception.encode())
+        return state.hexdigest()
