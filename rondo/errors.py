@@ -22,7 +22,7 @@ class RondoError(Exception):
     slug: ClassVar[str] = "error"
 
 
-class UnknownFramework(RondoError):
+class UnknownFrameworkError(RondoError):
     """No adapter of that name."""
 
     slug = "unknown-framework"
@@ -31,7 +31,7 @@ class UnknownFramework(RondoError):
         super().__init__(f"no framework {name!r}; there is {', '.join(known)}")
 
 
-class MissingFramework(RondoError):
+class MissingFrameworkError(RondoError):
     """The framework's package is not installed."""
 
     slug = "missing-framework"

@@ -84,7 +84,7 @@ class Framework(ABC):
 
     @abstractmethod
     def reset(self) -> None:
-        """Drop every state that the compiler keeps in this process and give it empty disk caches."""
+        """Drop all that the compiler keeps in this process; give it empty disk caches."""
 
     @abstractmethod
     def begin_watch(self) -> None:

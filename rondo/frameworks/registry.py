@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 from functools import cache
 
-from rondo.errors import MissingFramework, UnknownFramework
+from rondo.errors import MissingFrameworkError, UnknownFrameworkError
 from rondo.frameworks.base import Framework
 
 ADAPTERS = {"torch": ("rondo.frameworks.torch.adapter", "TorchFramework", "torch>=2.11")}
@@ -17,13 +17,13 @@ ADAPTERS = {"torch": ("rondo.frameworks.torch.adapter", "TorchFramework", "torch
 def load_framework(name: str) -> Framework:
     """Return the adapter called `name`.
 
-    Raises UnknownFramework when Rondo has none, MissingFramework when its package is not installed.
+    Raises UnknownFrameworkError when Rondo has none, MissingFrameworkError when its package is not installed.
     """
     try:
         module, attribute, requirement = ADAPTERS[name]
     except KeyError:
-        raise UnknownFramework(name, sorted(ADAPTERS)) from None
+        raise UnknownFrameworkError(name, sorted(ADAPTERS)) from None
     if importlib.util.find_spec(name) is None:
-        raise MissingFramework(name, requirement)
+        raise MissingFrameworkError(name, requirement)
     adapter: Framework = getattr(importlib.import_module(module), attribute)()
     return adapter

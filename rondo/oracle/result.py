@@ -109,7 +109,7 @@ class Result:
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Result:
-        """Return the result that `to_data` described. Raises KeyError or TypeError on other data."""
+        """Return what `to_data` described. Raises KeyError or TypeError on other data."""
         alarms = tuple(
             Alarm(
                 alarm["step"],
