@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from rondo.sequences.vocabulary import Dimension, InputSpec, Schema
+from rondo.frameworks.torch.architectures._dimensions import BATCHES
+from rondo.sequences.vocabulary import InputSpec, Schema
 from rondo.subjects.target import Architecture
 
 
@@ -17,16 +18,14 @@ class MLP(nn.Module):
         self.head = nn.Linear(16, 6)
 
     def forward(self, x: Tensor) -> Tensor:
+        x = x.to(self.hidden.weight.dtype)
         return self.head(self.dropout(self.norm(nn.functional.gelu(self.hidden(x)))))
 
 
 ARCHITECTURE = Architecture(
     "mlp",
     MLP,
-    schema=Schema(
-        dimensions=(Dimension("batch", (2, 3, 1, 4, 8)),),
-        inputs=(InputSpec("x", ("batch", 8)),),
-    ),
+    schema=Schema(dimensions=(BATCHES,), inputs=(InputSpec("x", (BATCHES.name, 8)),)),
     features=6,
 )
 
