@@ -14,7 +14,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 NATIVE = "rondo/_native"
-MODULES = ("behaviour", "tracer", "counters")
+MODULES = ("behaviour", "lines", "tracer", "counters")
 
 compile_args = ["-O2", "-fno-strict-aliasing"]
 link_args: list[str] = []

@@ -16,13 +16,19 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-EXTENSIONS = ("behaviour", "tracer", "counters")
+EXTENSIONS = ("behaviour", "lines", "tracer", "counters")
 
 
 class NativeMissingError(ImportError):
     """The compiled extension is missing: build it with ``pip install .`` (needs a C compiler)."""
 
     slug = "native-missing"
+
+
+class TracerBusyError(RuntimeError):
+    """Another tracer or debugger is active: run without it, or run Rondo without lines."""
+
+    slug = "tracer-busy"
 
 
 class _ExplainMissing(MetaPathFinder):
