@@ -17,6 +17,10 @@ InputKind = Literal["float", "index", "bool", "number", "integer", "list"]
 BATCH = "batch"
 """The one dimension that every architecture has; inputs of constructs may name it."""
 
+PROGRAM = "program"
+COMPILER = "compiler"
+"""The ambient targets: program state that any subject has, and the compiler's own state."""
+
 
 def name_id(name: str) -> int:
     """Return the stable 16-bit id of `name` (first two bytes of its BLAKE2b digest)."""

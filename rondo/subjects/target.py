@@ -68,7 +68,7 @@ class Target:
 
         def register(apply: Apply) -> Apply:
             doc = (apply.__doc__ or "").strip().split("\n")[0]
-            spec = ActionSpec(apply.__name__, doc, values, carries)
+            spec = ActionSpec(apply.__name__.rstrip("_"), doc, values, carries)
             self.actions.append(Action(spec, apply))
             return apply
 

@@ -1,0 +1,1 @@
+"""The adapter to PyTorch: torch.compile and everything it keeps between calls."""

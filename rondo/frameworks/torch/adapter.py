@@ -1,0 +1,161 @@
+"""The torch adapter: puts catalogue, programs, state and watcher behind the framework interface."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+from rondo.frameworks.base import Arm, CallEvents, Framework
+from rondo.frameworks.torch import ambient, state
+from rondo.frameworks.torch.changes.compiler import COMPILER
+from rondo.frameworks.torch.changes.program import PROGRAM
+from rondo.frameworks.torch.environment import describe_environment
+from rondo.frameworks.torch.program import Catalogue, CompileSettings, TorchProgram
+from rondo.frameworks.torch.watch import Watcher
+from rondo.sequences.step import Sequence
+from rondo.sequences.vocabulary import Vocabulary
+from rondo.subjects.namespace import NamespaceSnapshot
+from rondo.subjects.registry import discover
+from rondo.subjects.target import Architecture, Construct
+
+BACKENDS = ("eager", "aot_eager", "inductor")
+"""From the cheapest to the dearest: Dynamo alone, with AOTAutograd, with Inductor."""
+
+MODES = ("default", "reduce-overhead")
+HERE = "rondo.frameworks.torch"
+DYNAMIC = {"auto": None, "true": True, "false": False}
+
+WARM_MODULES = (
+    "torch._dynamo",
+    "torch._dynamo.backends.registry",
+    "torch._dynamo.backends.debugging",
+    "torch._functorch.aot_autograd",
+    "torch._functorch._aot_autograd.autograd_cache",
+    "torch._inductor.compile_fx",
+    "torch._inductor.cpp_builder",
+    "torch._inductor.codegen.cpp",
+    "torch._inductor.codegen.cpp_wrapper_cpu",
+    "torch._inductor.fx_passes.post_grad",
+    "torch._inductor.fx_passes.joint_graph",
+    "torch._inductor.fx_passes.pre_grad",
+    "torch._inductor.fx_passes.freezing_patterns",
+    "torch._inductor.fx_passes.fuse_attention",
+    "torch._inductor.kernel.mm",
+    "torch.fx.experimental.symbolic_shapes",
+    "torch.utils._sympy.functions",
+)
+"""What a first compile imports. A version that lacks one of them imports it later: only slower."""
+
+
+class TorchFramework(Framework):
+    """torch.compile on CPU."""
+
+    name = "torch"
+    distribution = "torch>=2.11"
+
+    def __init__(self) -> None:
+        state.neutralise_guard_profile()
+        self.architectures = discover(f"{HERE}.architectures", "ARCHITECTURE", Architecture)
+        self.constructs = discover(f"{HERE}.constructs", "CONSTRUCT", Construct)
+        self.catalogue = Catalogue(
+            {name: target for name, (target, _) in self.architectures.items()},
+            {name: target for name, (target, _) in self.constructs.items()},
+            PROGRAM,
+            COMPILER,
+        )
+        self._disk = False
+
+    @cached_property
+    def _folders(self) -> state.CacheFolders:
+        root = os.environ.get("RONDO_CACHE_DIR") or tempfile.mkdtemp(prefix="rondo-cache-")
+        return state.CacheFolders(Path(root))
+
+    @cached_property
+    def _watcher(self) -> Watcher:
+        return Watcher()
+
+    def vocabulary(self) -> Vocabulary:
+        """Return what the discovered architectures and constructs can say."""
+        return Vocabulary(
+            framework=self.name,
+            architectures=tuple(
+                target.architecture_spec() for target in self.catalogue.architectures.values()
+            ),
+            constructs=tuple(target.spec() for target in self.catalogue.constructs.values()),
+            ambient=(PROGRAM.spec(), COMPILER.spec()),
+            backends=BACKENDS,
+            modes=MODES,
+        )
+
+    def warm(self) -> None:
+        """Import the compiler's modules. Runs no parallel region, no autograd, no compile."""
+        for name in WARM_MODULES:
+            try:
+                importlib.import_module(name)
+            except ModuleNotFoundError:
+                continue
+
+    @contextmanager
+    def session(self, sequence: Sequence) -> Iterator[None]:
+        """Configure torch for `sequence`; put settings, modes and random states back afterwards."""
+        self._disk = sequence.options.choice("cache") == "disk"
+        ambient.quiet_warnings()
+        before = ambient.AmbientSnapshot()
+        with state.configured(disk=self._disk):
+            self.reset()
+            try:
+                yield
+            finally:
+                self.reset()
+                self._folders.drop()
+                before.restore()
+
+    @contextmanager
+    def arm(self, sequence: Sequence, arm: Arm) -> Iterator[TorchProgram]:
+        """Build the program of `arm` from the sequence's seed."""
+        namespaces = NamespaceSnapshot(self._modules(sequence))
+        before = ambient.AmbientSnapshot()
+        options = sequence.options
+        settings = CompileSettings(
+            backend=BACKENDS[options.backend],
+            mode=MODES[options.mode],
+            dynamic=DYNAMIC[options.choice("dynamic")],
+            fullgraph=options.choice("fullgraph") == "yes",
+        )
+        try:
+            program = TorchProgram(sequence, self.catalogue, arm, settings)
+            ambient.seed_everything(sequence.subject.seed)
+            yield program
+        finally:
+            namespaces.restore()
+            before.restore()
+            torch._dynamo.config.recompile_limit = 8  # type: ignore[assignment]
+
+    def _modules(self, sequence: Sequence) -> list[ModuleType]:
+        subject = sequence.subject
+        _, body = self.architectures[subject.architecture]
+        return [body, *(self.constructs[name][1] for name in subject.constructs)]
+
+    def reset(self) -> None:
+        """Drop all compiler state of this process; with `cache=disk` on a new empty folder."""
+        state.reset_compiler(self._folders, disk=self._disk)
+
+    def begin_watch(self) -> None:
+        """Forget compile events seen so far."""
+        self._watcher.begin()
+
+    def end_watch(self) -> CallEvents:
+        """Return the compile events since `begin_watch`."""
+        return self._watcher.end()
+
+    def environment(self) -> dict[str, str]:
+        """Return versions and the machine's kind."""
+        return describe_environment()

@@ -1,0 +1,152 @@
+"""From torch objects to observation leaves, without touching what is observed.
+
+The key insight: a detached copy in float64 holds every float16, bfloat16 and float32 value exactly,
+so one numpy type serves all comparisons and the dtype is kept beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from rondo.frameworks.torch.ambient import random_digests, read_ambient
+from rondo.oracle.observation import Leaf
+
+
+def fact(value: object) -> Leaf:
+    """Return a leaf that is compared by its text."""
+    return Leaf("fact", text=str(value))
+
+
+def tensor_leaf(tensor: Tensor, meta: Mapping[str, str] | None = None) -> Leaf:
+    """Return the leaf of one tensor with its values, dtype and what else a user can read of it."""
+    facts = {
+        "type": type(tensor).__name__,
+        "requires_grad": str(tensor.requires_grad),
+        "layout": str(tensor.layout),
+        "device": str(tensor.device),
+        **(meta or {}),
+    }
+    if tensor.layout == torch.strided and tensor.device.type != "meta":
+        facts["strides"] = stride_class(tensor)
+        facts["inference"] = str(tensor.is_inference())
+        values = _values(tensor)
+    else:
+        values = None
+    return Leaf(
+        "tensor",
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        values=values,
+        meta=tuple(sorted(facts.items())),
+        text="" if values is not None else f"{tensor.layout} tensor {tuple(tensor.shape)}",
+    )
+
+
+def _values(tensor: Tensor) -> np.ndarray:
+    plain = tensor.detach()
+    if type(plain) is not Tensor:
+        plain = plain.as_subclass(Tensor) if not _is_wrapper(plain) else plain
+    if plain.is_floating_point():
+        plain = plain.to(torch.float64)
+    elif plain.is_complex():
+        plain = plain.to(torch.complex128)
+    elif plain.dtype is not torch.bool:
+        plain = plain.to(torch.int64)
+    if _is_wrapper(plain):
+        return np.array(plain.tolist())
+    copied: np.ndarray = plain.cpu().resolve_conj().resolve_neg().numpy().copy()
+    return copied
+
+
+def _is_wrapper(tensor: Tensor) -> bool:
+    return torch.utils._python_dispatch.is_traceable_wrapper_subclass(tensor)
+
+
+def stride_class(tensor: Tensor) -> str:
+    """Return how a tensor lies in memory: `dense` with its axis order, or `overlapping`, `gaps`.
+
+    Axes of size 0 and 1 have no observable stride and are left out.
+    """
+    axes = [
+        (stride, size, axis)
+        for axis, (stride, size) in enumerate(zip(tensor.stride(), tensor.shape, strict=True))
+        if size > 1
+    ]
+    if tensor.numel() < 2 or not axes:
+        return "dense"
+    if any(stride == 0 for stride, _, _ in axes):
+        return "expanded"
+    ordered = sorted(axes, key=lambda entry: (-entry[0], entry[2]))
+    order = [axis for _, _, axis in ordered]
+    expected = 1
+    for stride, size, _ in reversed(ordered):
+        if stride != expected:
+            return "gaps" if stride > expected else "overlapping"
+        expected *= size
+    return "dense" if order == sorted(order) else f"dense{order}"
+
+
+class Aliases:
+    """Names the storages of known tensors, so that a tensor can tell whose memory it shares."""
+
+    def __init__(self) -> None:
+        self._owners: dict[int, list[str]] = {}
+
+    def add(self, name: str, tensors: Iterable[Tensor]) -> None:
+        """Note that `tensors` are known as `name`."""
+        for tensor in tensors:
+            key = _storage(tensor)
+            if key:
+                self._owners.setdefault(key, []).append(name)
+
+    def of(self, tensor: Tensor) -> str:
+        """Return the names that share memory with `tensor`, comma separated."""
+        return ",".join(dict.fromkeys(self._owners.get(_storage(tensor), ())))
+
+
+def _storage(tensor: Tensor) -> int:
+    if tensor.layout != torch.strided or _is_wrapper(tensor) or tensor.device.type == "meta":
+        return 0
+    return tensor.untyped_storage().data_ptr()
+
+
+def value_leaves(path: str, value: object, aliases: Aliases | None = None) -> dict[str, Leaf]:
+    """Return the leaves of a nested value (tensors, lists, dicts, plain facts) under `path`."""
+    if isinstance(value, Tensor):
+        meta = {"aliases": aliases.of(value)} if aliases is not None else None
+        return {path: tensor_leaf(value, meta)}
+    if isinstance(value, dict):
+        leaves = {f"{path}.keys": fact([str(key) for key in value])}
+        for key, item in value.items():
+            leaves |= value_leaves(f"{path}.{key}", item, aliases)
+        return leaves
+    if isinstance(value, (list, tuple)):
+        leaves = {f"{path}.len": fact(len(value))}
+        for index, item in enumerate(value):
+            leaves |= value_leaves(f"{path}[{index}]", item, aliases)
+        return leaves
+    if isinstance(value, float):
+        return {path: Leaf("tensor", dtype="python float", values=np.array(value))}
+    return {path: fact(f"{type(value).__name__} {value}")}
+
+
+def module_leaves(module: nn.Module) -> dict[str, Leaf]:
+    """Return the leaves of all parameters, buffers and gradients of `module`."""
+    leaves: dict[str, Leaf] = {}
+    for name, parameter in module.named_parameters():
+        leaves[f"param.{name}"] = tensor_leaf(parameter)
+        if parameter.grad is not None:
+            leaves[f"grad.{name}"] = tensor_leaf(parameter.grad)
+    for name, buffer in module.named_buffers():
+        leaves[f"buffer.{name}"] = tensor_leaf(buffer)
+    return leaves
+
+
+def ambient_leaves() -> dict[str, Leaf]:
+    """Return the leaves of global modes and random states."""
+    leaves = {f"ambient.{name}": fact(value) for name, value in read_ambient().items()}
+    leaves |= {f"rng.{name}": fact(value) for name, value in random_digests().items()}
+    return leaves

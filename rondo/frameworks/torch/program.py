@@ -1,0 +1,257 @@
+"""One arm's program: the subject, its compiled form, and what each step does and shows."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rondo.frameworks.base import Arm, Program
+from rondo.frameworks.torch.inputs import DTYPES, Inputs, make_inputs
+from rondo.frameworks.torch.observe import (
+    Aliases,
+    ambient_leaves,
+    module_leaves,
+    value_leaves,
+)
+from rondo.frameworks.torch.subject import Subject, build_subject, tensors_of
+from rondo.oracle.observation import Leaf, Observation
+from rondo.sequences.step import Call, Change, Sequence
+from rondo.subjects.target import Action, Architecture, Construct, Target
+
+EARLIER_OUTPUTS = 2
+"""How many earlier outputs are kept alive and looked at again: enough to see a reused buffer."""
+
+
+@dataclass(slots=True)
+class CompileSettings:
+    """How the next compiled call is made. Compiler changes that carry over act on this."""
+
+    backend: str
+    mode: str = "default"
+    dynamic: bool | None = None
+    fullgraph: bool = False
+    marks: list[Callable[[Tensor], None]] = field(default_factory=list)
+
+    def compile(self, module: torch.nn.Module) -> Callable[..., object]:
+        """Wrap `module` with torch.compile as these settings say."""
+        options: dict[str, Any] = {"backend": self.backend, "dynamic": self.dynamic}
+        if self.backend == "inductor" and self.mode != "default":
+            options["mode"] = self.mode
+        compiled: Callable[..., object] = torch.compile(module, fullgraph=self.fullgraph, **options)
+        return compiled
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The targets that steps may change, by name."""
+
+    architectures: dict[str, Architecture]
+    constructs: dict[str, Construct]
+    program: Target
+    compiler: Target
+
+
+class TorchProgram(Program):
+    """Runs the steps of one arm on a subject of its own. Build it through the framework's `arm`."""
+
+    def __init__(
+        self, sequence: Sequence, catalogue: Catalogue, arm: Arm, settings: CompileSettings
+    ) -> None:
+        spec = sequence.subject
+        self.arm = arm
+        self.settings = settings
+        self.seed = spec.seed
+        self._architecture = catalogue.architectures[spec.architecture]
+        self._constructs = [catalogue.constructs[name] for name in spec.constructs]
+        self.module: Subject = build_subject(self._architecture, self._constructs, seed=spec.seed)
+        if arm is Arm.REFERENCE:
+            self.module.double()
+        self._objects: dict[str, tuple[Target, object]] = {
+            spec.architecture: (self._architecture, self.module.body),
+            catalogue.program.name: (catalogue.program, self),
+            catalogue.compiler.name: (catalogue.compiler, self),
+        }
+        for construct, module in zip(self._constructs, self.module.tail, strict=True):
+            self._objects[construct.name] = (construct, module)
+        self._compiled: Callable[..., object] | None = None
+        self._earlier: deque[object] = deque(maxlen=EARLIER_OUTPUTS)
+        self._specs = (
+            *self._architecture.schema.inputs,
+            *(spec for construct in self._constructs for spec in construct.inputs),
+        )
+
+    def rewrap(self) -> None:
+        """Make the next compiled call go through a new torch.compile wrapper."""
+        self._compiled = None
+
+    def target(self, *, compiled: bool) -> Callable[..., object]:
+        """Return what a call invokes: the module itself or its compiled wrapper."""
+        if not compiled:
+            return self.module
+        if self._compiled is None:
+            self._compiled = self.settings.compile(self.module)
+        return self._compiled
+
+    def inputs(self, call: Call) -> Inputs:
+        """Build the inputs of `call` for this arm."""
+        return make_inputs(
+            call,
+            self._specs,
+            self._architecture.schema.dimensions,
+            seed=self.seed,
+            reference=self.arm is Arm.REFERENCE,
+        )
+
+    def call(self, call: Call, *, compiled: bool) -> Observation:
+        """Invoke the subject once; a raised exception becomes part of the observation."""
+        inputs = self.inputs(call)
+        marks, self.settings.marks = self.settings.marks, []
+        if compiled:
+            for mark in marks:
+                for tensor in tensors_of(list(inputs.arguments.values())):
+                    mark(tensor)
+        target = self.target(compiled=compiled)
+        outcome = _Outcome()
+
+        def run() -> None:
+            outcome.run(target, inputs, call, autocast=self.arm is not Arm.REFERENCE)
+
+        if call.choice("thread") == "other":
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join()
+        else:
+            run()
+        observation = self._observe(inputs, outcome)
+        if outcome.error is None:
+            self._earlier.append(outcome.outputs)
+        return observation
+
+    def _observe(self, inputs: Inputs, outcome: _Outcome) -> Observation:
+        error = outcome.error
+        with torch.no_grad():
+            leaves: dict[str, Leaf] = {}
+            if error is None:
+                aliases = Aliases()
+                for name, value in inputs.arguments.items():
+                    aliases.add(f"input.{name}", tensors_of(value))
+                for name, parameter in self.module.named_parameters():
+                    aliases.add(f"param.{name}", [parameter])
+                for name, buffer in self.module.named_buffers():
+                    aliases.add(f"buffer.{name}", [buffer])
+                for index, earlier in enumerate(reversed(self._earlier)):
+                    aliases.add(f"earlier[-{index + 1}]", tensors_of(earlier))
+                leaves |= value_leaves("output", outcome.outputs, aliases)
+            for name, value in inputs.arguments.items():
+                if isinstance(value, (Tensor, list)):
+                    leaves |= value_leaves(f"input.{name}", value)
+            for name, leaf in inputs.leaves.items():
+                if leaf.grad is not None:
+                    leaves |= value_leaves(f"grad.input.{name}", leaf.grad)
+            leaves |= self.state_leaves()
+        return Observation(
+            leaves,
+            returned=error is None,
+            exception="" if error is None else type(error).__name__,
+            message="" if error is None else f"{outcome.stage}: {_first_line(error)}",
+        )
+
+    def state_leaves(self) -> dict[str, Leaf]:
+        """Return what a user sees of program state: module, constructs, earlier outputs, modes."""
+        leaves = module_leaves(self.module)
+        for name, (target, owner) in self._objects.items():
+            if target.observer is not None:
+                for key, value in target.observer(owner).items():
+                    leaves |= value_leaves(f"state.{name}.{key}", value)
+        for index, earlier in enumerate(reversed(self._earlier)):
+            leaves |= value_leaves(f"earlier[-{index + 1}]", earlier)
+        return leaves | ambient_leaves()
+
+    def change(self, change: Change) -> Observation | None:
+        """Make a change; an exception that it raises is observed, as in a user's program."""
+        _, owner = self._objects[change.target]
+        action = self.action_of(change)
+        try:
+            action.apply(owner, change.value)
+        except Exception as error:
+            return Observation(
+                {}, returned=False, exception=type(error).__name__, message=_first_line(error)
+            )
+        return None
+
+    compiler_change = change
+
+    def action_of(self, change: Change) -> Action:
+        """Return the action that `change` names."""
+        target, _ = self._objects[change.target]
+        return target.actions[change.action]
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().split("\n") or [""])[0][:200]
+
+
+class _Outcome:
+    """What one invocation gave: outputs, or the exception and the stage that raised it."""
+
+    def __init__(self) -> None:
+        self.outputs: object = None
+        self.error: BaseException | None = None
+        self.stage = "call"
+
+    def run(
+        self, target: Callable[..., object], inputs: Inputs, call: Call, *, autocast: bool
+    ) -> None:
+        try:
+            with ExitStack() as stack:
+                if call.choice("grad") == "no_grad":
+                    stack.enter_context(torch.no_grad())
+                elif call.choice("grad") == "inference":
+                    stack.enter_context(torch.inference_mode())
+                if autocast and call.autocast:
+                    dtype = DTYPES[call.choice("autocast")]
+                    stack.enter_context(torch.autocast("cpu", dtype=dtype))
+                self.outputs = target(*inputs.arguments.values())
+            if call.backward and not call.grad:
+                self.stage = "backward"
+                self._backward(inputs, call)
+        except Exception as error:
+            # The traceback would keep every frame's tensors alive and make later calls differ.
+            self.error = error.with_traceback(None)
+            self.outputs = None
+
+    def _backward(self, inputs: Inputs, call: Call) -> None:
+        wanted = [
+            tensor
+            for tensor in tensors_of(self.outputs)
+            if tensor.requires_grad and tensor.is_floating_point()
+        ]
+        if not wanted:
+            return
+        loss = sum(_weighted_sum(tensor) for tensor in wanted)
+        assert isinstance(loss, Tensor)
+        kind = call.choice("backward")
+        if kind == "twice":
+            loss.backward(retain_graph=True)
+        if kind == "create_graph":
+            # Through a copy of the graph's gradients: .grad itself would hold a reference cycle.
+            leaves = list(inputs.leaves.values())
+            if leaves:
+                grads = torch.autograd.grad(loss, leaves, create_graph=True, allow_unused=True)
+                self.outputs = (*tensors_of(self.outputs), *(g for g in grads if g is not None))
+            return
+        loss.backward()
+
+
+def _weighted_sum(tensor: Tensor) -> Tensor:
+    """Return a sum whose gradient differs from element to element: a plain sum hides mix-ups."""
+    count = tensor.numel()
+    weights = torch.linspace(0.5, 1.5, count, dtype=tensor.dtype, device=tensor.device)
+    return (tensor.reshape(-1) * weights).sum()

@@ -1,0 +1,73 @@
+"""From the compile events of each step to the behaviours of a sequence.
+
+A behaviour is a readable label and its stable 64-bit hash. Besides the events themselves, what
+happened to a call *after what* is a behaviour: a recompile that follows a hook is another thing
+than one that follows a new size, and two calls in a row remember more than each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Series
+
+from rondo._native.behaviour import hash64
+from rondo.frameworks.base import CallEvents
+from rondo.sequences.step import CALL_CHOICES, Call, Sequence
+from rondo.sequences.vocabulary import Vocabulary
+
+
+def outcome_of(events: CallEvents, *, returned: bool) -> str:
+    """Return a call's outcome in one word or two: hit, compile, recompile, break ... and raised."""
+    labels = events.labels
+    if not events.compilations:
+        word = "hit" if events.compiled else "eager"
+    elif any(label.startswith("recompile") for label in labels):
+        word = "recompile"
+    else:
+        word = "compile"
+    if any(label.startswith("graph_break") for label in labels):
+        word += "+break"
+    return word if returned else f"{word}+raised"
+
+
+def cause_of(sequence: Sequence, vocabulary: Vocabulary, position: int) -> str:
+    """Return what stands between the call at `position` and the call before it.
+
+    The nearest change as `target.action`, else the operands in which the two calls differ, else
+    `repeat`, or `first` for the first call of all.
+    """
+    call = sequence.steps[position]
+    assert isinstance(call, Call)
+    for before in range(position - 1, -1, -1):
+        step = sequence.steps[before]
+        if isinstance(step, Call):
+            differing = [
+                name for name in CALL_CHOICES if getattr(step, name) != getattr(call, name)
+            ]
+            if step.sizes != call.sizes:
+                differing.append("sizes")
+            return f"call({','.join(differing)})" if differing else "repeat"
+        target = vocabulary.targets_by_name[step.target]
+        return f"{target.name}.{target.actions[step.action].name}"
+    return "first"
+
+
+def behaviours_of(
+    sequence: Sequence,
+    vocabulary: Vocabulary,
+    events: Series[tuple[int, CallEvents, bool]],
+) -> dict[int, str]:
+    """Return hash -> label of all behaviours of one run.
+
+    `events` holds, for each call, its position, its compile events and whether it returned.
+    """
+    backend = vocabulary.backends[sequence.options.backend]
+    labels: list[str] = []
+    previous = "start"
+    for position, event, returned in events:
+        labels += [f"{backend}: {label}" for label in event.labels]
+        outcome = outcome_of(event, returned=returned)
+        cause = cause_of(sequence, vocabulary, position)
+        labels.append(f"{backend}: after {cause}: {outcome}")
+        labels.append(f"{backend}: {previous} then {outcome}")
+        previous = outcome
+    return {hash64(label): label for label in labels}

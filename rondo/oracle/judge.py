@@ -1,0 +1,233 @@
+"""Judging the steps of a run: where arms disagree, what verdict and what effect that is.
+
+A verdict follows from three comparisons:
+
+    retained = eager                                  agree (masked, if a sampled reset differs)
+    retained != eager, reset = eager                  stateful
+    retained != eager, reset = retained               stateless
+    all three differ                                  split
+    any of these within the margin of the tolerance   uncertain
+    the reset arm did not compile                     not compiled
+
+Judging goes on after a difference that leaves no trace in program state, and ends at one that does:
+from there on the arms run different programs.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rondo.oracle.behaviours import cause_of
+from rondo.oracle.compare import TRANSIENT, Grade, Mismatch, compare, place_of
+from rondo.oracle.observation import EXCEPTION, Leaf, Observation
+from rondo.oracle.result import Alarm, Difference, Identity, Verdict
+from rondo.sequences.step import Change
+from rondo.sequences.vocabulary import COMPILER
+
+if TYPE_CHECKING:
+    from rondo.oracle.run import ArmTrace, Run, Settings
+
+SHOWN_DIFFERENCES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What was decided about one step."""
+
+    step: int
+    verdict: Verdict
+    alarm: Alarm | None = None
+    reset: Observation | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """How an observation differs from another: the worst grade and the paths, worst first."""
+
+    grade: Grade
+    effect: str = ""
+    place: str = ""
+    exception: str = ""
+    mismatches: tuple[Mismatch, ...] = ()
+
+    @property
+    def lasting(self) -> bool:
+        """Whether program state differs, so that later steps run different programs."""
+        return any(
+            mismatch.grade >= Grade.UNCERTAIN and not mismatch.path.startswith(TRANSIENT)
+            for mismatch in self.mismatches
+        )
+
+
+class Judge:
+    """Judges one run. `salt` (the sequence's bytes) decides which agreeing steps are sampled."""
+
+    def __init__(self, run: Run, settings: Settings, *, salt: bytes) -> None:
+        self.run = run
+        self.settings = settings
+        self.salt = zlib.crc32(salt)
+        self._ignored: tuple[str, ...] = ()
+
+    def judge(self, eager: ArmTrace, retained: ArmTrace) -> list[Judgement]:
+        """Return a judgement for each call, up to the first one that cannot be judged."""
+        judgements: list[Judgement] = []
+        served = {position: event for position, event, _ in retained.events}
+        alarms = 0
+        for position, _ in self.run.sequence.calls():
+            expected, found = eager.observations[position], retained.observations[position]
+            assert expected is not None
+            assert found is not None
+            if self._strayed(eager, retained, position):
+                break
+            difference = self.disagreement(expected, found, position)
+            if difference.grade <= Grade.CLOSE:
+                judgement = self._agreeing(position, expected, served[position].compiled)
+            else:
+                judgement = self._disagreeing(position, expected, found, difference)
+            judgements.append(judgement)
+            alarms += judgement.alarm is not None
+            if difference.lasting or alarms >= self.settings.max_alarms:
+                break
+            if difference.grade > Grade.CLOSE:
+                self._ignored = ("earlier",)
+        return judgements
+
+    def _strayed(self, eager: ArmTrace, retained: ArmTrace, position: int) -> bool:
+        """Whether a change of program state before `position` raised in one arm only."""
+        for before, step in enumerate(self.run.sequence.steps[:position]):
+            if not isinstance(step, Change) or step.target == COMPILER:
+                continue
+            if (eager.observations[before] is None) != (retained.observations[before] is None):
+                return True
+        return False
+
+    def disagreement(
+        self, expected: Observation, found: Observation, position: int
+    ) -> Disagreement:
+        """Compare two observations of the step at `position`.
+
+        An exception in both is agreement whatever its type and wording. If it left other program
+        state behind (a compiled call raises before it has changed anything), judging ends there.
+        """
+        if not expected.returned and not found.returned:
+            mismatches = self._mismatches(expected, found, position)
+            lasting = tuple(
+                mismatch for mismatch in mismatches if not mismatch.path.startswith(TRANSIENT)
+            )
+            return Disagreement(Grade.EQUAL, mismatches=lasting)
+        if expected.returned != found.returned:
+            raising = found if expected.returned else expected
+            effect = "exception" if expected.returned else "missing exception"
+            mismatches = self._mismatches(expected, found, position)
+            return Disagreement(
+                Grade.DIFFERENT, effect, EXCEPTION, raising.exception, tuple(mismatches)
+            )
+        mismatches = self._mismatches(expected, found, position)
+        if not mismatches:
+            return Disagreement(Grade.EQUAL)
+        worst = mismatches[0]
+        return Disagreement(
+            worst.grade, worst.effect, place_of(worst.path), mismatches=tuple(mismatches)
+        )
+
+    def _mismatches(
+        self, expected: Observation, found: Observation, position: int
+    ) -> list[Mismatch]:
+        return compare(expected, found, lambda: self.run.reference(position), ignored=self._ignored)
+
+    def _agreeing(self, position: int, expected: Observation, compiled: bool) -> Judgement:
+        if not compiled and expected.returned:
+            return Judgement(position, Verdict.NOT_COMPILED)
+        every = self.settings.masked_every
+        sampled = every and (self.salt + position * 0x9E3779B1) % every == 0
+        if not (sampled or self.settings.always_reset) or not expected.returned:
+            return Judgement(position, Verdict.AGREE)
+        reset, events = self.run.reset(position)
+        if not events.compilations:
+            return Judgement(position, Verdict.AGREE, reset=reset, note="reset arm not compiled")
+        difference = self.disagreement(expected, reset, position)
+        if difference.grade < Grade.DIFFERENT:
+            return Judgement(position, Verdict.AGREE, reset=reset)
+        return self._alarm(Verdict.MASKED, position, difference, expected, expected, reset)
+
+    def _disagreeing(
+        self,
+        position: int,
+        expected: Observation,
+        found: Observation,
+        difference: Disagreement,
+    ) -> Judgement:
+        if difference.grade is Grade.UNCERTAIN:
+            return Judgement(position, Verdict.UNCERTAIN)
+        reset, events = self.run.reset(position)
+        if not events.compilations and reset.returned:
+            return Judgement(position, Verdict.NOT_COMPILED, reset=reset)
+        to_eager = self.disagreement(expected, reset, position)
+        if to_eager.grade is Grade.UNCERTAIN:
+            return Judgement(position, Verdict.UNCERTAIN, reset=reset)
+        if to_eager.grade <= Grade.CLOSE:
+            verdict = Verdict.STATEFUL
+        elif self.disagreement(reset, found, position).grade <= Grade.CLOSE:
+            verdict = Verdict.STATELESS
+        else:
+            verdict = Verdict.SPLIT
+        return self._alarm(verdict, position, difference, expected, found, reset)
+
+    def _alarm(
+        self,
+        verdict: Verdict,
+        position: int,
+        difference: Disagreement,
+        expected: Observation,
+        found: Observation,
+        reset: Observation,
+    ) -> Judgement:
+        sequence, vocabulary = self.run.sequence, self.run.vocabulary
+        identity = Identity(
+            verdict=verdict.value,
+            effect=difference.effect,
+            backend=vocabulary.backends[sequence.options.backend],
+            place=difference.place,
+            exposing=cause_of(sequence, vocabulary, position),
+            exception=difference.exception,
+        )
+        alarm = Alarm(position, identity, differences_of(difference, expected, found, reset))
+        return Judgement(position, verdict, alarm, reset)
+
+
+def differences_of(
+    difference: Disagreement, expected: Observation, found: Observation, reset: Observation
+) -> tuple[Difference, ...]:
+    """Return the paths that differ as short texts, the exception first where there is one."""
+    rows: list[Difference] = []
+    if difference.exception:
+        texts = [
+            f"{o.exception}: {o.message}" if o.exception else "returns"
+            for o in (expected, found, reset)
+        ]
+        rows.append(Difference(EXCEPTION, difference.effect, *texts))
+    for mismatch in difference.mismatches:
+        if mismatch.grade < Grade.DIFFERENT or len(rows) >= SHOWN_DIFFERENCES:
+            continue
+        if difference.exception and mismatch.effect == "missing":
+            continue
+        leaves = [o.leaves.get(mismatch.path) for o in (expected, found, reset)]
+        rows.append(
+            Difference(
+                mismatch.path,
+                mismatch.effect,
+                *(_brief(leaf, mismatch.effect) for leaf in leaves),
+            )
+        )
+    return tuple(rows)
+
+
+def _brief(leaf: Leaf | None, effect: str) -> str:
+    if leaf is None:
+        return "absent"
+    if effect == "metadata":
+        return ", ".join(f"{name}={value}" for name, value in leaf.meta)
+    return leaf.brief()

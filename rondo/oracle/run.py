@@ -1,0 +1,207 @@
+"""Executing a sequence three ways. This is the one function that runs subjects: `execute`.
+
+Order of work, and why:
+
+1. eager, all steps: what a user means;
+2. retained, all steps compiled in one compiler lifetime: what a user gets;
+3. reset, only at a step where these two disagree (plus a small sampled share, since state can also
+   mask a bug): build anew, run the steps before it eagerly, reset the compiler, run that one step
+   compiled. Program state is therefore the eager arm's, and cannot be mistaken for compiler state;
+4. a float64 reference, only when floats differ.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rondo.frameworks.base import Arm, CallEvents, Framework
+from rondo.oracle.behaviours import behaviours_of
+from rondo.oracle.judge import Judge, Judgement
+from rondo.oracle.observation import Leaf, Observation
+from rondo.oracle.result import Result, StepReport, Verdict
+from rondo.sequences.codec import decode
+from rondo.sequences.step import Call, Change, Sequence, describe_step
+from rondo.sequences.vocabulary import COMPILER, Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to execute.
+
+    `masked_every`: about one agreeing call in so many is run in the reset arm too (0: never, 1:
+    always). Which ones follows from the bytes, so that equal bytes give equal work.
+    """
+
+    masked_every: int = 64
+    always_reset: bool = False
+    max_alarms: int = 3
+    report_steps: bool = True
+
+
+@dataclass(slots=True)
+class ArmTrace:
+    """What one arm showed at each step (None for steps that show nothing)."""
+
+    observations: list[Observation | None] = field(default_factory=list)
+    events: list[tuple[int, CallEvents, bool]] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class Run:
+    """Runs the arms of one sequence inside one framework session."""
+
+    def __init__(self, sequence: Sequence, framework: Framework, vocabulary: Vocabulary) -> None:
+        self.sequence = sequence
+        self.framework = framework
+        self.vocabulary = vocabulary
+        self.seconds: dict[str, float] = {}
+        self._reference: list[Observation | None] | None = None
+
+    def eager(self) -> ArmTrace:
+        """Run every step eagerly."""
+        return self._straight(Arm.EAGER)
+
+    def retained(self) -> ArmTrace:
+        """Run every step compiled, in one lifetime of the compiler."""
+        self.framework.reset()
+        return self._straight(Arm.RETAINED)
+
+    def _straight(self, arm: Arm) -> ArmTrace:
+        trace = ArmTrace()
+        compiled = arm is Arm.RETAINED
+        began = time.perf_counter()
+        with self.framework.arm(self.sequence, arm) as program:
+            for position, step in enumerate(self.sequence.steps):
+                if isinstance(step, Change):
+                    if step.target != COMPILER:
+                        trace.observations.append(program.change(step))
+                    elif compiled:
+                        trace.observations.append(program.compiler_change(step))
+                    else:
+                        trace.observations.append(None)
+                    continue
+                if compiled:
+                    self.framework.begin_watch()
+                observation = program.call(step, compiled=compiled)
+                if compiled:
+                    event = self.framework.end_watch()
+                    trace.events.append((position, event, observation.returned))
+                trace.observations.append(observation)
+        self._spend(arm.value, began)
+        return trace
+
+    def reset(self, position: int) -> tuple[Observation, CallEvents]:
+        """Run the steps before `position` eagerly, reset the compiler, run that step compiled."""
+        began = time.perf_counter()
+        with self.framework.arm(self.sequence, Arm.RESET) as program:
+            for step in self.sequence.steps[:position]:
+                if isinstance(step, Call):
+                    program.call(step, compiled=False)
+                elif step.target != COMPILER or self._carries(step):
+                    program.change(step)
+            self.framework.reset()
+            self.framework.begin_watch()
+            judged = self.sequence.steps[position]
+            assert isinstance(judged, Call)
+            observation = program.call(judged, compiled=True)
+            events = self.framework.end_watch()
+        self._spend(Arm.RESET.value, began)
+        return observation, events
+
+    def _carries(self, change: Change) -> bool:
+        target = self.vocabulary.targets_by_name[change.target]
+        return target.actions[change.action].carries
+
+    def reference(self, position: int) -> Mapping[str, Leaf] | None:
+        """Return the float64 leaves of the step at `position`, or None where that run raised."""
+        if self._reference is None:
+            self._reference = self._straight(Arm.REFERENCE).observations
+        observation = self._reference[position]
+        return observation.leaves if observation is not None and observation.returned else None
+
+    def _spend(self, arm: str, began: float) -> None:
+        self.seconds[arm] = self.seconds.get(arm, 0.0) + time.perf_counter() - began
+
+
+def execute(
+    data: bytes,
+    framework: Framework,
+    *,
+    settings: Settings | None = None,
+    vocabulary: Vocabulary | None = None,
+) -> Result:
+    """Execute the sequence that `data` means and say what its arms show.
+
+    Deterministic: equal bytes give equal verdicts, alarms and behaviours in every process.
+    """
+    settings = settings or Settings()
+    vocabulary = vocabulary or framework.vocabulary()
+    sequence = decode(data, vocabulary)
+    with framework.session(sequence):
+        run = Run(sequence, framework, vocabulary)
+        eager = run.eager()
+        retained = run.retained()
+        judge = Judge(run, settings, salt=data)
+        judgements = judge.judge(eager, retained)
+    return _result(sequence, vocabulary, run, eager, retained, judgements, settings)
+
+
+def _result(
+    sequence: Sequence,
+    vocabulary: Vocabulary,
+    run: Run,
+    eager: ArmTrace,
+    retained: ArmTrace,
+    judgements: list[Judgement],
+    settings: Settings,
+) -> Result:
+    alarms = tuple(judgement.alarm for judgement in judgements if judgement.alarm is not None)
+    steps: list[StepReport] = []
+    by_step = {judgement.step: judgement for judgement in judgements}
+    if settings.report_steps:
+        for position, step in enumerate(sequence.steps):
+            judgement = by_step.get(position)
+            steps.append(
+                StepReport(
+                    describe_step(step, sequence, vocabulary),
+                    judgement.verdict.value if judgement else "",
+                    _digest(eager.observations[position]),
+                    _digest(retained.observations[position]),
+                    _digest(judgement.reset) if judgement else "",
+                    judgement.note if judgement else "",
+                )
+            )
+    raised = sum(
+        1
+        for position, _ in sequence.calls()
+        if (seen := eager.observations[position]) is not None and not seen.returned
+    )
+    return Result(
+        verdict=_overall(judgements),
+        alarms=alarms,
+        behaviours=behaviours_of(sequence, vocabulary, retained.events),
+        steps=tuple(steps),
+        calls=sum(1 for _ in sequence.calls()),
+        raised=raised,
+        uncertain=sum(judgement.verdict is Verdict.UNCERTAIN for judgement in judgements),
+        seconds=run.seconds,
+    )
+
+
+def _overall(judgements: list[Judgement]) -> str:
+    """Return the sequence's verdict: its first alarm's, else not compiled, uncertain or agree."""
+    verdicts = [judgement.verdict for judgement in judgements]
+    for verdict in verdicts:
+        if verdict.alarms:
+            return verdict.value
+    if verdicts and all(verdict is Verdict.NOT_COMPILED for verdict in verdicts):
+        return Verdict.NOT_COMPILED.value
+    return (Verdict.UNCERTAIN if Verdict.UNCERTAIN in verdicts else Verdict.AGREE).value
+
+
+def _digest(observation: Observation | None) -> str:
+    if observation is None:
+        return ""
+    return observation.exception or observation.digest()
