@@ -91,6 +91,11 @@ def inputs(
     ]
 
 
+def differentiable(given: list[Tensor]) -> list[Tensor]:
+    """Ask for the gradients of all inputs that can have one."""
+    return [value.requires_grad_(value.is_floating_point()) for value in given]
+
+
 def state(module: nn.Module) -> dict[str, Tensor]:
     """Return copies of all parameters and buffers, the non-persistent ones too."""
     named = itertools.chain(module.named_parameters(), module.named_buffers())
@@ -110,9 +115,12 @@ def trace(architecture: Architecture, change: tuple[Action, int] | None) -> str:
         if seed == 2 and change is not None:
             action, value = change
             action.apply(module, value)
-        output = module.train(seed % 2 == 0)(*inputs(architecture, seed=seed))
+        given = differentiable(inputs(architecture, seed=seed))
+        output = module.train(seed % 2 == 0)(*given)
+        output.square().mean().backward()
         left = {name: tensor.tolist() for name, tensor in state(module).items()}
-        seen += [output.tolist(), output.stride(), left]
+        gradients = [p.grad.tolist() for p in module.parameters() if p.grad is not None]
+        seen += [output.tolist(), output.stride(), left, gradients]
         if architecture.observer is not None:
             seen.append(architecture.observer(module))
     return repr(seen)
@@ -221,10 +229,7 @@ def test_a_backward_pass_may_come_after_the_next_call(
 ) -> None:
     module = build(architecture).train(training)
     trained = [p for p in module.parameters() if p.requires_grad]
-    given = [
-        value.requires_grad_() if value.is_floating_point() else value
-        for value in inputs(architecture)
-    ]
+    given = differentiable(inputs(architecture))
     first = module(*given)
     second = module(*given)
     (first.square().mean() + second.square().mean()).backward()
