@@ -43,8 +43,6 @@ def cause_of(sequence: Sequence, vocabulary: Vocabulary, position: int) -> str:
             differing = [
                 name for name in CALL_CHOICES if getattr(step, name) != getattr(call, name)
             ]
-            if step.sizes != call.sizes:
-                differing.append("sizes")
             return f"call({','.join(differing)})" if differing else "repeat"
         target = vocabulary.targets_by_name[step.target]
         return f"{target.name}.{target.actions[step.action].name}"

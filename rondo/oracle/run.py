@@ -195,10 +195,11 @@ def _overall(judgements: list[Judgement]) -> str:
     verdicts = [judgement.verdict for judgement in judgements]
     for verdict in verdicts:
         if verdict.alarms:
-            return verdict.value
+            return str(verdict.value)
     if verdicts and all(verdict is Verdict.NOT_COMPILED for verdict in verdicts):
         return Verdict.NOT_COMPILED.value
-    return (Verdict.UNCERTAIN if Verdict.UNCERTAIN in verdicts else Verdict.AGREE).value
+    last = Verdict.UNCERTAIN if Verdict.UNCERTAIN in verdicts else Verdict.AGREE
+    return str(last.value)
 
 
 def _digest(observation: Observation | None) -> str:

@@ -59,7 +59,8 @@ class Call:
 
     def choice(self, operand: str) -> str:
         """Return the name of what this call chose for `operand`."""
-        return CALL_CHOICES[operand][getattr(self, operand)]
+        index: int = getattr(self, operand)
+        return CALL_CHOICES[operand][index]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,8 @@ class Options:
 
     def choice(self, option: str) -> str:
         """Return the name of the choice made for an option of `OPTION_CHOICES`."""
-        return OPTION_CHOICES[option][getattr(self, option)]
+        index: int = getattr(self, option)
+        return OPTION_CHOICES[option][index]
 
 
 @dataclass(frozen=True, slots=True)

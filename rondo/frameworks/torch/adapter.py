@@ -137,7 +137,7 @@ class TorchFramework(Framework):
         finally:
             namespaces.restore()
             before.restore()
-            torch._dynamo.config.recompile_limit = 8  # type: ignore[assignment]
+            torch._dynamo.config.recompile_limit = 8
 
     def _modules(self, sequence: Sequence) -> list[ModuleType]:
         subject = sequence.subject

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,12 +22,12 @@ class Mode:
     """One piece of global state: how to read it and how to put a value back."""
 
     name: str
-    read: Callable[[], object]
-    write: Callable[[object], object]
+    read: Callable[[], Any]
+    write: Callable[[Any], object]
 
 
-def _autocast_cpu(values: object) -> None:
-    enabled, dtype = values  # type: ignore[misc]
+def _autocast_cpu(values: Any) -> None:
+    enabled, dtype = values
     torch.set_autocast_enabled("cpu", enabled)
     torch.set_autocast_dtype("cpu", dtype)
 
@@ -35,16 +36,16 @@ def _read_device() -> object:
     return torch.get_default_device()
 
 
-def _write_device(device: object) -> None:
+def _write_device(device: Any) -> None:
     # Setting the default device pushes a function mode that slows every call: only when needed.
     if torch.get_default_device() != device:
-        torch.set_default_device(None if str(device) == "cpu" else device)  # type: ignore[arg-type]
+        torch.set_default_device(None if str(device) == "cpu" else device)
 
 
 MODES = (
-    Mode("grad_mode", torch.is_grad_enabled, torch.set_grad_enabled),  # type: ignore[arg-type]
+    Mode("grad_mode", torch.is_grad_enabled, torch.set_grad_enabled),
     Mode("inference_mode", torch.is_inference_mode_enabled, lambda _: None),
-    Mode("default_dtype", torch.get_default_dtype, torch.set_default_dtype),  # type: ignore[arg-type]
+    Mode("default_dtype", torch.get_default_dtype, torch.set_default_dtype),
     Mode("default_device", _read_device, _write_device),
     Mode(
         "autocast_cpu",
@@ -54,7 +55,7 @@ MODES = (
     Mode(
         "autocast_cache",
         torch.is_autocast_cache_enabled,
-        torch.set_autocast_cache_enabled,  # type: ignore[arg-type]
+        torch.set_autocast_cache_enabled,
     ),
     Mode(
         "deterministic",
@@ -64,7 +65,7 @@ MODES = (
     Mode(
         "matmul_precision",
         torch.get_float32_matmul_precision,
-        torch.set_float32_matmul_precision,  # type: ignore[arg-type]
+        torch.set_float32_matmul_precision,
     ),
     Mode("anomaly", torch.is_anomaly_enabled, lambda on: torch.set_anomaly_enabled(bool(on))),
     Mode("function_modes", lambda: torch._C._len_torch_function_stack(), lambda _: None),
@@ -86,11 +87,12 @@ def read_ambient() -> dict[str, str]:
 def random_digests() -> dict[str, str]:
     """Return short digests of the three random states a user can see: torch, Python, numpy."""
     # Hashing the integers of a state is 50 times faster than formatting them.
-    _, keys, position, has_gauss, gauss = np.random.get_state(legacy=True)
+    numpy_state: Any = np.random.get_state(legacy=True)
+    _, keys, *rest = numpy_state
     return {
         "torch": _digest(torch.get_rng_state().numpy().tobytes()),
         "python": f"{hash(random.getstate()) & (2**48 - 1):012x}",
-        "numpy": _digest(keys.tobytes() + repr((position, has_gauss, gauss)).encode()),
+        "numpy": _digest(keys.tobytes() + repr(rest).encode()),
     }
 
 

@@ -2,7 +2,7 @@
 
 A real reset drops, in this order and each for a reason seen by measurement:
 
-1. Dynamo's code caches, guards, automatic-dynamic memory and cudagraph trees (`torch._dynamo.reset`);
+1. Dynamo's code caches, guards, automatic-dynamic memory, cudagraphs (`torch._dynamo.reset`);
 2. the dispatch cache of FakeTensorMode, which that call leaves alone;
 3. every in-memory cache that Inductor registers for a fresh cache, FX graphs and modules included;
 4. the disk caches, by moving to a new empty folder with caching left on: a shared folder would hide

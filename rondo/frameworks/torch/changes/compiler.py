@@ -40,7 +40,7 @@ def mark_next_inputs(program: TorchProgram, value: int) -> None:
 @COMPILER.change(values=3, carries=True)
 def recompile_limit(program: TorchProgram, value: int) -> None:
     """Set how often one function may be compiled: 1, 2 or the usual 8."""
-    torch._dynamo.config.recompile_limit = (1, 2, 8)[value]  # type: ignore[assignment]
+    torch._dynamo.config.recompile_limit = (1, 2, 8)[value]
 
 
 @COMPILER.change()
