@@ -60,7 +60,7 @@ def akin(first: Identity, second: Identity) -> bool:
 
 
 def find_alarm(result: Result, identity: Identity, *, strict: bool) -> Alarm | None:
-    """Return the first alarm of `result` that is akin to `identity`, or with `strict` exposed alike.
+    """Return the first alarm akin to `identity`; with `strict`, exposed by the same step too.
 
     The back end is left open: shortening looks for the cheapest one that shows the bug.
     """

@@ -61,7 +61,7 @@ def check_vocabulary(replayable: Replayable, vocabulary: Vocabulary) -> None:
     for name, value in means.items():
         if meant.get(name) != value:
             raise ReproducerError(
-                f"made with other subjects: its {name} was {meant.get(name)!r}, here it is {value!r}"
+                f"made with other subjects: its {name} was {meant.get(name)!r}, here {value!r}"
             )
 
 

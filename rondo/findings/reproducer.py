@@ -17,7 +17,7 @@ Schema, version 1 (a map; every key is required unless marked):
     preloads      file names of --preload at the time (names only: their code is not here)
     death         optional: how the process died (segfault, hang ...), for findings of that kind
 
-Limits on load: LARGEST bytes, nesting DEEPEST, strings LONGEST. Anything else in a file is an error.
+Limits on load: LARGEST bytes, nesting DEEPEST, strings LONGEST. Anything else is an error.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rondo.findings.bucket import SMALLEST, find_alarm, without_constructs
 from rondo.oracle.result import Alarm, Identity, Result
@@ -29,6 +30,9 @@ from rondo.sequences.vocabulary import Vocabulary
 
 Execute = Callable[[bytes], Result | None]
 """Runs bytes somewhere safe; None when that run died or timed out."""
+
+Pass = Callable[[Sequence, int, Vocabulary], Iterator[Sequence]]
+"""From a sequence and the position of its exposing step to candidates, best first."""
 
 Progress = Callable[[int, int], None]
 """Called with the current number of steps and of executions so far."""
@@ -191,13 +195,19 @@ def _simpler(step: Call | Change) -> Iterator[Call | Change]:
         return
     for name in CALL_CHOICES:
         if getattr(step, name):
-            yield replace(step, **{name: 0})
+            yield usual(step, name)
     for index, size in enumerate(step.sizes):
         if size:
             yield replace(step, sizes=(*step.sizes[:index], 0, *step.sizes[index + 1 :]))
 
 
-PASSES = (
+def usual(call: Call, operand: str) -> Call:
+    """Return `call` with one operand back at its usual choice."""
+    change: dict[str, Any] = {operand: 0}
+    return replace(call, **change)
+
+
+PASSES: tuple[Pass, ...] = (
     cut_after,
     delete_steps,
     drop_constructs,
@@ -216,7 +226,7 @@ def shorten(
     budget: int = 400,
     progress: Progress | None = None,
 ) -> Shortened:
-    """Return the shortest form of `data` that still shows `alarm`'s bug, in at most `budget` runs."""
+    """Return the shortest form of `data` that still shows `alarm`'s bug, in `budget` runs."""
     return Shortener(data, alarm, execute, vocabulary, budget=budget, progress=progress).run()
 
 
@@ -230,7 +240,7 @@ def explained_by(
     """Whether the alarm goes away once the constructs of known bugs are taken out of `data`.
 
     `known` holds the constructs of each known bucket akin to `identity`. One execution decides
-    whether a campaign meets an old bug again in other clothes, where shortening would take a hundred.
+    whether a campaign meets an old bug in other clothes, where shortening would take a hundred.
     """
     sequence = decode(data, vocabulary)
     present = set(sequence.subject.constructs)
