@@ -1,0 +1,371 @@
+"""What a step, and a whole sequence, looks like when nothing is known: sampling with densities.
+
+The key insight: everything that is sampled here can also be weighed here. `log_density` and
+`log_prior` are exact, so that a proposal drawn from these distributions has an exact Hastings
+correction, and the same distribution serves as the reference measure of the Markov chain and as
+the `random` baseline (the chain at infinite temperature *is* the baseline).
+
+A step is fresh or an echo. A fresh call takes the usual choice for most operands. An echo repeats a
+step of the same sequence, or repeats it with one operand drawn again: `call, change, the same call`
+and `call, the same call with another batch` are what stateful bugs are made of, and independent
+draws of twelve operands would practically never write them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence as Many
+from dataclasses import dataclass
+from operator import ne
+from random import Random
+
+from rondo.sequences.step import (
+    CALL_CHOICES,
+    OPTION_CHOICES,
+    Call,
+    Change,
+    Options,
+    Sequence,
+    Step,
+    SubjectSpec,
+    targets_of,
+)
+from rondo.sequences.vocabulary import ArchitectureSpec, InputSpec, TargetSpec, Vocabulary
+
+USUAL = {
+    "dtype": 0.8,
+    "layout": 0.75,
+    "alias": 0.6,
+    "values": 0.8,
+    "grad": 0.75,
+    "autocast": 0.9,
+    "backward": 0.65,
+    "inputs_grad": 0.5,
+    "thread": 0.97,
+}
+"""Probability of an operand's usual choice; the others share the rest. Not named: uniform."""
+
+USUAL_OPTION = {"mode": 0.85, "dynamic": 0.7, "fullgraph": 0.9, "cache": 0.75}
+"""The same for compile options. `disk` caches are dear, yet one live report in three needs them."""
+
+INPUT_OPERANDS = {"number": "number", "integer": "integer"}
+"""Operands that mean nothing unless the subject has an input of this kind."""
+
+IDLE_USUAL = 0.99
+"""Usual choice of an operand that means nothing here; below 1, so that no sequence has weight 0."""
+
+OWN_WEIGHT = 0.7
+AMBIENT_WEIGHTS = {"program": 0.2, "compiler": 0.1}
+"""Who a change is made to: the subject's own targets together, and each ambient target."""
+
+CONSTRUCT_COUNTS = (1, 7, 6, 4, 2)
+"""Weight of a subject with 0, 1, 2 ... constructs; more than listed weigh 1."""
+
+SEEDS = 256
+USUAL_SEED = 0.75
+LENGTH_DECAY = 0.75
+"""A sequence has n steps with probability proportional to n * LENGTH_DECAY ** n: about 7."""
+
+
+def skewed(count: int, usual: float | None) -> tuple[float, ...]:
+    """Return `count` probabilities: `usual` for the first, the rest shared; None: uniform."""
+    if usual is None or count == 1:
+        return (1 / count,) * count
+    return (usual, *((1 - usual) / (count - 1),) * (count - 1))
+
+
+def draw(rng: Random, probabilities: Many[float]) -> int:
+    """Return an index, drawn with the given weights."""
+    return rng.choices(range(len(probabilities)), probabilities)[0]
+
+
+def slots_of(call: Call) -> tuple[int, ...]:
+    """Return a call as one row of indexes: its operands, then its sizes."""
+    return (*(getattr(call, name) for name in CALL_CHOICES), *call.sizes)
+
+
+def call_of(slots: Many[int]) -> Call:
+    """Return the call that `slots_of` turned into `slots`."""
+    operands = dict(zip(CALL_CHOICES, slots, strict=False))
+    return Call(**operands, sizes=tuple(slots[len(CALL_CHOICES) :]))
+
+
+def action_log_density(target: TargetSpec, change: Change) -> float:
+    """Return the log-probability of `change` among the changes to `target`: action, then value."""
+    return -math.log(len(target.actions) * target.actions[change.action].values)
+
+
+def sample_action(rng: Random, target: TargetSpec) -> Change:
+    """Return a change to `target`: its action uniform, then its value uniform."""
+    action = rng.randrange(len(target.actions))
+    return Change(target.name, action, rng.randrange(target.actions[action].values))
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectModel:
+    """What a subject lets steps say, with probabilities.
+
+    `slots` holds one row of probabilities per operand and dimension of a call, `live` the slots
+    that have a choice and a meaning, `targets` what changes can be made to.
+    """
+
+    slots: tuple[tuple[float, ...], ...]
+    live: tuple[int, ...]
+    targets: dict[str, TargetSpec]
+    weights: dict[str, float]
+    changes: tuple[Change, ...]
+
+
+class StepDistribution:
+    """The distribution of one step over a subject, given steps that it may echo.
+
+    A step echoes one of `others` (if there are any) with probability `echo`; a fresh step is a call
+    with probability `calls`, otherwise a change.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, *, calls: float = 0.5, echo: float = 0.4) -> None:
+        self.vocabulary = vocabulary
+        self.calls = calls
+        self.echo = echo
+        self._models: dict[tuple[str, tuple[str, ...]], SubjectModel] = {}
+
+    def model(self, subject: SubjectSpec) -> SubjectModel:
+        """Return what `subject` lets steps say (the same object each time)."""
+        key = (subject.architecture, subject.constructs)
+        if key not in self._models:
+            self._models[key] = self._build_model(subject)
+        return self._models[key]
+
+    def _build_model(self, subject: SubjectSpec) -> SubjectModel:
+        vocabulary = self.vocabulary
+        architecture = vocabulary.architectures_by_name[subject.architecture]
+        kinds = {spec.kind for spec in _inputs(architecture, subject, vocabulary)}
+        idle = {name for name, kind in INPUT_OPERANDS.items() if kind not in kinds}
+        slots = [
+            skewed(len(table), IDLE_USUAL if name in idle else USUAL.get(name))
+            for name, table in CALL_CHOICES.items()
+        ]
+        live = [
+            number
+            for number, name in enumerate(CALL_CHOICES)
+            if len(slots[number]) > 1 and name not in idle
+        ]
+        for dimension in architecture.schema.dimensions:
+            if len(dimension.sizes) > 1:
+                live.append(len(slots))
+            slots.append(skewed(len(dimension.sizes), None))
+        targets = {target.name: target for target in targets_of(subject, vocabulary)}
+        return SubjectModel(
+            tuple(slots),
+            tuple(live),
+            targets,
+            _target_weights(targets, vocabulary),
+            tuple(
+                Change(target.name, number, value)
+                for target in targets.values()
+                for number, action in enumerate(target.actions)
+                for value in range(action.values)
+            ),
+        )
+
+    # ---------------------------------------------------------------------------------- sampling
+
+    def sample(self, rng: Random, subject: SubjectSpec, others: Many[Step] = ()) -> Step:
+        """Return a step over `subject`, an echo of one of `others` or a fresh one."""
+        model = self.model(subject)
+        if others and draw(rng, (1 - self.echo, self.echo)):
+            return self._sample_echo(rng, model, others[rng.randrange(len(others))])
+        if model.targets and not draw(rng, (1 - self.calls, self.calls)):
+            return self.sample_change(rng, subject)
+        return self.sample_call(rng, subject)
+
+    def sample_call(self, rng: Random, subject: SubjectSpec) -> Call:
+        """Return a fresh call."""
+        return call_of([draw(rng, row) for row in self.model(subject).slots])
+
+    def sample_change(self, rng: Random, subject: SubjectSpec) -> Change:
+        """Return a fresh change: its target by weight, then action and value uniform."""
+        model = self.model(subject)
+        name = tuple(model.weights)[draw(rng, tuple(model.weights.values()))]
+        return sample_action(rng, model.targets[name])
+
+    def _sample_echo(self, rng: Random, model: SubjectModel, step: Step) -> Step:
+        if rng.randrange(2):
+            return step
+        if isinstance(step, Change):
+            values = model.targets[step.target].actions[step.action].values
+            return Change(step.target, step.action, rng.randrange(values))
+        slots = list(slots_of(step))
+        slot = rng.randrange(len(slots))
+        slots[slot] = draw(rng, model.slots[slot])
+        return call_of(slots)
+
+    # ----------------------------------------------------------------------------------- density
+
+    def log_density(self, step: Step, subject: SubjectSpec, others: Many[Step] = ()) -> float:
+        """Return the exact log-probability that `sample` returns `step`."""
+        model = self.model(subject)
+        density = self._fresh_density(model, step)
+        if others:
+            echoes = sum(self._echo_density(model, step, other) for other in others)
+            density = (1 - self.echo) * density + self.echo * echoes / len(others)
+        return math.log(density) if density else -math.inf
+
+    def call_probability(self, subject: SubjectSpec, others: Many[Step] = ()) -> float:
+        """Return the probability that `sample` returns a call."""
+        fresh = self.calls if self.model(subject).targets else 1.0
+        if not others:
+            return fresh
+        share = sum(isinstance(step, Call) for step in others) / len(others)
+        return (1 - self.echo) * fresh + self.echo * share
+
+    def _fresh_density(self, model: SubjectModel, step: Step) -> float:
+        if isinstance(step, Change):
+            target = model.targets.get(step.target)
+            if target is None:
+                return 0.0
+            weight = model.weights[step.target] * math.exp(action_log_density(target, step))
+            return (1 - self.calls) * weight
+        slots = slots_of(step)
+        if len(slots) != len(model.slots):
+            return 0.0
+        chosen = (row[value] for row, value in zip(model.slots, slots, strict=True))
+        return math.prod(chosen) * (self.calls if model.targets else 1.0)
+
+    def _echo_density(self, model: SubjectModel, step: Step, other: Step) -> float:
+        if isinstance(step, Change):
+            if not isinstance(other, Change) or step.target not in model.targets:
+                return 0.0
+            if (step.target, step.action) != (other.target, other.action):
+                return 0.0
+            values = model.targets[step.target].actions[step.action].values
+            return 0.5 * (step == other) + 0.5 / values
+        if isinstance(other, Change) or len(step.sizes) != len(other.sizes):
+            return 0.0
+        slots = slots_of(step)
+        differing = [number for number, pair in enumerate(map(ne, slots, slots_of(other))) if pair]
+        if len(differing) > 1:
+            return 0.0
+        varied = differing or range(len(slots))
+        again = sum(model.slots[number][slots[number]] for number in varied) / len(slots)
+        return 0.5 * (not differing) + 0.5 * again
+
+
+def _inputs(
+    architecture: ArchitectureSpec, subject: SubjectSpec, vocabulary: Vocabulary
+) -> list[InputSpec]:
+    own = [spec for name in subject.constructs for spec in vocabulary.targets_by_name[name].inputs]
+    return [*architecture.schema.inputs, *own]
+
+
+def _target_weights(targets: dict[str, TargetSpec], vocabulary: Vocabulary) -> dict[str, float]:
+    """Return the probability of each target of a change; they sum to one."""
+    ambient = {target.name for target in vocabulary.ambient}
+    own = max(1, len(targets.keys() - ambient))
+    raw = {
+        name: AMBIENT_WEIGHTS.get(name, 0.1) if name in ambient else OWN_WEIGHT / own
+        for name in targets
+    }
+    total = sum(raw.values())
+    return {name: weight / total for name, weight in raw.items()}
+
+
+class SequenceDistribution(StepDistribution):
+    """The distribution of a whole sequence: subject, compile options, length, then step after step.
+
+    Each step may echo those before it, and the last one is a call: a change that nothing looks at
+    afterwards is wasted. `log_prior` weighs any sequence; it is -inf exactly for those that
+    `sample_sequence` never returns. The back end is given, not drawn: it belongs to the scheduling
+    of tiers.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        max_length: int | None = None,
+        calls: float = 0.5,
+        echo: float = 0.4,
+    ) -> None:
+        super().__init__(vocabulary, calls=calls, echo=echo)
+        limit = vocabulary.limits["steps"]
+        self.max_length = limit if max_length is None else min(max_length, limit)
+        weights = [n * LENGTH_DECAY**n for n in range(1, self.max_length + 1)]
+        self._lengths = tuple(weight / sum(weights) for weight in weights)
+        most = min(vocabulary.limits["constructs"], len(vocabulary.constructs))
+        counts = [CONSTRUCT_COUNTS[n] if n < len(CONSTRUCT_COUNTS) else 1 for n in range(most + 1)]
+        self._counts = tuple(count / sum(counts) for count in counts)
+        self._options = {
+            "mode": skewed(len(vocabulary.modes), USUAL_OPTION["mode"]),
+            **{
+                name: skewed(len(table), USUAL_OPTION.get(name))
+                for name, table in OPTION_CHOICES.items()
+            },
+        }
+        self._seeds = skewed(SEEDS, USUAL_SEED)
+
+    # ---------------------------------------------------------------------------------- sampling
+
+    def sample_subject(self, rng: Random) -> SubjectSpec:
+        """Return a subject: any architecture, a few constructs in any order, mostly seed 0."""
+        architecture = rng.choice(self.vocabulary.architectures).name
+        names = [construct.name for construct in self.vocabulary.constructs]
+        constructs = tuple(rng.sample(names, draw(rng, self._counts)))
+        return SubjectSpec(architecture, constructs, draw(rng, self._seeds))
+
+    def sample_options(self, rng: Random, *, backends: Many[int]) -> Options:
+        """Return compile options on one of `backends`, each option mostly at its usual choice."""
+        drawn = {name: draw(rng, row) for name, row in self._options.items()}
+        return Options(backend=backends[rng.randrange(len(backends))], **drawn)
+
+    def sample_length(self, rng: Random) -> int:
+        """Return a number of steps."""
+        return 1 + draw(rng, self._lengths)
+
+    def sample_sequence(
+        self, rng: Random, length: int | None = None, *, backends: Many[int] = (0,)
+    ) -> Sequence:
+        """Return a sequence of `length` steps (default: drawn) that ends with a call."""
+        count = self.sample_length(rng) if length is None else length
+        subject = self.sample_subject(rng)
+        options = self.sample_options(rng, backends=backends)
+        steps: list[Step] = []
+        for _ in range(count - 1):
+            steps.append(self.sample(rng, subject, steps))
+        last = self.sample(rng, subject, steps)
+        while not isinstance(last, Call):
+            last = self.sample(rng, subject, steps)
+        return Sequence(subject, options, (*steps, last))
+
+    def admit(self, sequence: Sequence, rng: Random) -> Sequence:
+        """Return the sequence nearest to `sequence` that has a prior weight.
+
+        Steps beyond the last call, or beyond `max_length`, go; if none is left a call comes.
+        """
+        steps = sequence.steps[: self.max_length]
+        while steps and not isinstance(steps[-1], Call):
+            steps = steps[:-1]
+        return sequence.with_steps(steps or (self.sample_call(rng, sequence.subject),))
+
+    # ----------------------------------------------------------------------------------- density
+
+    def log_prior(self, sequence: Sequence) -> float:
+        """Return the exact log-probability of `sequence` given its back end."""
+        steps = sequence.steps
+        if not 1 <= len(steps) <= self.max_length or not isinstance(steps[-1], Call):
+            return -math.inf
+        subject = sequence.subject
+        total = math.log(self._lengths[len(steps) - 1])
+        total += self._subject_log_density(subject) + self._options_log_density(sequence.options)
+        for position, step in enumerate(steps):
+            total += self.log_density(step, subject, steps[:position])
+        return total - math.log(self.call_probability(subject, steps[:-1]))
+
+    def _subject_log_density(self, subject: SubjectSpec) -> float:
+        known, count = len(self.vocabulary.constructs), len(subject.constructs)
+        total = math.log(self._seeds[subject.seed]) + math.log(self._counts[count])
+        total -= math.log(len(self.vocabulary.architectures))
+        return total - sum(math.log(known - number) for number in range(count))
+
+    def _options_log_density(self, options: Options) -> float:
+        return sum(math.log(row[getattr(options, name)]) for name, row in self._options.items())
