@@ -107,22 +107,35 @@ def assert_same(first: object, second: object) -> None:
 
 
 def trace(architecture: Architecture, change: tuple[Action, int] | None) -> str:
-    """Return all that can be seen of four calls, two before `change` and two after it."""
+    """Return all that can be seen of six calls, four before `change` and two after it.
+
+    They alternate: one in training mode with all inputs, one in evaluation without the optional
+    ones. A step of gradient descent follows each.
+    """
     module = build(architecture)
-    torch.manual_seed(1)
     seen: list[object] = []
-    for seed in range(4):
-        if seed == 2 and change is not None:
+    torch.manual_seed(1)
+    for index in range(6):
+        if index == 4 and change is not None:
             action, value = change
             action.apply(module, value)
-        given = differentiable(inputs(architecture, seed=seed))
-        output = module.train(seed % 2 == 0)(*given)
+        if architecture.observer is not None:
+            seen.append(architecture.observer(module))
+        training = index % 2 == 0
+        given = [
+            None if spec.optional and not training else value
+            for spec, value in zip(
+                architecture.schema.inputs,
+                differentiable(inputs(architecture, seed=10 + index)),
+                strict=True,
+            )
+        ]
+        output = module.train(training)(*given)
         output.square().mean().backward()
         left = {name: tensor.tolist() for name, tensor in state(module).items()}
         gradients = [p.grad.tolist() for p in module.parameters() if p.grad is not None]
         seen += [output.tolist(), output.stride(), left, gradients]
-        if architecture.observer is not None:
-            seen.append(architecture.observer(module))
+        torch.optim.SGD(module.parameters(), lr=0.1).step()
     return repr(seen)
 
 
