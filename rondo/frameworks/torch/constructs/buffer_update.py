@@ -47,10 +47,3 @@ def rebind(module: BufferUpdate, value: int) -> None:
 def cut_slice(module: BufferUpdate, value: int) -> None:
     """Put a slice of a longer tensor in the buffer's place, with an offset into its storage."""
     module.memory = torch.zeros(module.memory.shape[0] + 1)[1:]
-
-
-@CONSTRUCT.change(values=2)
-def shrink(module: BufferUpdate, value: int) -> None:
-    """Give the buffer one element that broadcasts, or all of them."""
-    features = module.memory.shape[0]
-    module.memory = torch.zeros(features)
