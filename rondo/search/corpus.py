@@ -1,0 +1,164 @@
+"""The corpus: sequences that were the first to show something, one canonical file each.
+
+The key insight: an entry's name is the hash of its content and a file appears by renaming, so two
+processes may share a folder, a kill leaves no half file, and writing twice is writing once.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from rondo._native.behaviour import hash64
+from rondo.errors import CorpusError
+from rondo.frameworks.registry import ADAPTERS
+from rondo.search.behaviour import BehaviourLedger
+from rondo.sequences.codec import CodecError, decode_strict, encode
+from rondo.sequences.step import Sequence
+from rondo.sequences.vocabulary import Vocabulary
+
+SUFFIX = ".seq"
+
+
+@dataclass(slots=True)
+class Entry:
+    """A sequence of the corpus.
+
+    `first` holds the behaviours that it was the first to show, `shown` all that it shows (None
+    until it has run in this campaign without an alarm). `seed` marks those that were loaded.
+    """
+
+    name: str
+    data: bytes
+    sequence: Sequence
+    seed: bool = False
+    first: frozenset[int] = field(default_factory=frozenset)
+    shown: frozenset[int] | None = None
+
+
+class Corpus:
+    """A folder of sequences, kept in memory as well, in the order of their names.
+
+    `directory` None keeps it in memory only. Raises CorpusError when the folder is missing, or when
+    a file in it is not a canonical sequence: a damaged corpus must be noticed, not searched.
+    """
+
+    def __init__(self, directory: Path | str | None, vocabulary: Vocabulary) -> None:
+        self.directory = None if directory is None else Path(directory)
+        self.vocabulary = vocabulary
+        self._entries: dict[bytes, Entry] = {}
+        self._unsaved: dict[str, Entry] = {}
+        if self.directory is not None:
+            self.load(self.directory)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Yield the entries, sorted by name."""
+        return iter(sorted(self._entries.values(), key=lambda entry: entry.name))
+
+    def __contains__(self, sequence: Sequence) -> bool:
+        return encode(sequence) in self._entries
+
+    @property
+    def seeds(self) -> list[Entry]:
+        """The entries that were loaded, sorted by name."""
+        return [entry for entry in self if entry.seed]
+
+    def load(self, folder: Path) -> int:
+        """Add every file below `folder` and return how many there were.
+
+        README files, dotfiles and subfolders named for another framework are passed over.
+        """
+        if not folder.is_dir():
+            raise CorpusError(f"corpus folder {folder} does not exist")
+        before = len(self)
+        foreign = ADAPTERS.keys() - {self.vocabulary.framework}
+        for path in sorted(folder.rglob("*")):
+            parts = path.relative_to(folder).parts
+            passed_over = parts[-1].startswith("README") or parts[0] in foreign
+            if path.is_file() and not passed_over and not any(p.startswith(".") for p in parts):
+                self._load_file(path, "/".join(parts).removesuffix(SUFFIX))
+        return len(self) - before
+
+    def _load_file(self, path: Path, name: str) -> None:
+        try:
+            data = path.read_bytes()
+            sequence = decode_strict(data, self.vocabulary)
+        except OSError as error:
+            raise CorpusError(f"cannot read corpus file {path}: {error.strerror}") from error
+        except CodecError as error:
+            raise CorpusError(f"corpus file {path}: {error}") from error
+        self._entries.setdefault(data, Entry(name, data, sequence, seed=True))
+
+    def note(
+        self, sequence: Sequence, *, first: Collection[int], shown: Collection[int] | None
+    ) -> None:
+        """Remember what an entry shows; a sequence that is no entry is left alone."""
+        entry = self._entries.get(encode(sequence))
+        if entry is not None:
+            entry.first |= frozenset(first)
+            entry.shown = None if shown is None else frozenset(shown)
+
+    def add(self, sequence: Sequence) -> bool:
+        """Add `sequence` and write its file; return whether it is new.
+
+        Raises CorpusError when it cannot be written. The entry is in memory all the same, and the
+        next `add` or `flush` writes it, so nothing that was found is lost.
+        """
+        data = encode(sequence)
+        if data in self._entries:
+            return False
+        entry = Entry(f"{hash64(data):016x}", data, sequence)
+        self._entries[data] = entry
+        if self.directory is not None:
+            self._unsaved[entry.name] = entry
+            self.flush()
+        return True
+
+    def flush(self) -> None:
+        """Write every entry that could not be written before."""
+        for name, entry in tuple(self._unsaved.items()):
+            self._write(entry)
+            del self._unsaved[name]
+
+    def _write(self, entry: Entry) -> None:
+        assert self.directory is not None, f"{entry.name} has no folder to go to"
+        path = self.directory / f"{entry.name}{SUFFIX}"
+        temporary = None
+        try:
+            handle, temporary = tempfile.mkstemp(prefix=f".{entry.name}.", dir=self.directory)
+            with open(handle, "wb") as stream:
+                stream.write(entry.data)
+            os.replace(temporary, path)
+        except OSError as error:
+            if temporary is not None:
+                Path(temporary).unlink(missing_ok=True)
+            raise CorpusError(f"cannot write corpus file {path}: {error.strerror}") from error
+
+    def select(self, rng: Random, ledger: BehaviourLedger) -> Entry:
+        """Return an entry, drawn in proportion to 1 + the rarity of what it was first to show."""
+        entries = list(self)
+        weights = [1.0 + ledger.energy(entry.first) for entry in entries]
+        return rng.choices(entries, weights)[0]
+
+    def check_invariants(self) -> None:
+        """Raise AssertionError, with the data at fault, unless the corpus is what it should be."""
+        owners: dict[int, str] = {}
+        for data, entry in self._entries.items():
+            assert data == entry.data == encode(entry.sequence), (entry.name, data, entry.data)
+            assert decode_strict(data, self.vocabulary) == entry.sequence, (entry.name, data)
+            for hash_ in entry.first:
+                owner = owners.setdefault(hash_, entry.name)
+                assert owner == entry.name, f"{hash_:016x} first shown by {owner} and {entry.name}"
+            if entry.shown is not None:
+                unshown = entry.first - entry.shown
+                assert not unshown, (entry.name, sorted(unshown))
+            if self.directory is not None and not entry.seed and entry.name not in self._unsaved:
+                path = self.directory / f"{entry.name}{SUFFIX}"
+                assert path.read_bytes() == data, f"{path} does not hold {data.hex()}"

@@ -1,0 +1,53 @@
+"""The proposal mix: which moves are tried how often, learned from what they found.
+
+The key insight: a move and its inverse share one weight, so the mix may be anything at all and
+every kernel of the family still leaves the target alone; what must be watched is that learning
+*diminishes* (Roberts & Rosenthal, Coupling and ergodicity of adaptive MCMC, 2007). Here a weight is
+an average over all trials so far, and the t-th trial moves an average by at most 1/t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rondo.sequences.mutate import MUTATORS, move_of
+
+FLOOR = 0.3
+"""Share of the mix that is never learned, so that every move keeps being tried."""
+
+PRIOR_TRIALS = 20.0
+PRIOR_SUCCESSES = 1.0
+"""Every move starts as if it had found something once in twenty trials."""
+
+
+class ProposalMix:
+    """Weights of the moves: FLOOR as in `MUTATORS`, the rest by the share of trials that paid."""
+
+    def __init__(self, *, floor: float = FLOOR) -> None:
+        self.floor = floor
+        self.trials = {move.name: PRIOR_TRIALS for move in MUTATORS}
+        self.successes = {move.name: PRIOR_SUCCESSES for move in MUTATORS}
+        self._base = {move.name: move.weight for move in MUTATORS}
+        self._weights = self._mixed()
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """Probability of each move, by name."""
+        return self._weights
+
+    def observe(self, operator: str, *, paid: bool) -> None:
+        """Note that a proposal of `operator` was executed, and whether it showed anything new."""
+        move = move_of(operator)
+        self.trials[move] += 1
+        self.successes[move] += paid
+        self._weights = self._mixed()
+
+    def _mixed(self) -> dict[str, float]:
+        rates = {name: self.successes[name] / self.trials[name] for name in self._base}
+        earned = {name: weight * rates[name] for name, weight in self._base.items()}
+        total, total_earned = sum(self._base.values()), sum(earned.values())
+        return {
+            name: self.floor * self._base[name] / total
+            + (1 - self.floor) * earned[name] / total_earned
+            for name in self._base
+        }
