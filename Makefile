@@ -1,0 +1,56 @@
+# Rondo's commands. Set-up is part of each: a stamp file remembers that it was done, and it is done
+# again when the packages that are asked for, or the extension's sources, have changed.
+
+PYTHON ?= python3
+VENV ?= .venv
+SECONDS ?= 60
+FLAGS ?=
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BUILT := $(VENV)/.built
+NATIVE := $(wildcard rondo/_native/*.pyx rondo/_native/*.pxd)
+export OMP_NUM_THREADS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup fuzz test lint format bench clean
+
+help: #- print this list
+	@grep -hE '^[a-z]+:.*#-' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*#- (.*)/  make \1\t\2/' | expand -t 16
+
+setup: $(BUILT) #- make .venv with the pinned versions and build the extension
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rondo needs Python 3.11 or newer: make PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt setuptools wheel cython
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[dev]'
+	touch $@
+
+$(BUILT): $(READY) setup.py $(NATIVE)
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	touch $@
+
+fuzz: $(BUILT) #- look for bugs in torch.compile for SECONDS=60; more flags in FLAGS=
+	mkdir -p campaign/corpus
+	$(BIN)/python -m rondo.fuzz campaign/corpus corpus/ -max_total_time=$(SECONDS) -artifact_prefix=campaign/findings/ -print_final_stats=1 $(FLAGS)
+
+test: $(BUILT) #- run the tests
+	$(BIN)/python -m pytest $(FLAGS)
+
+lint: $(BUILT) #- ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(BUILT) #- have ruff rewrite what it can
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+bench: $(BUILT) #- measure the throughput that the README quotes
+	$(BIN)/python bench/throughput.py $(FLAGS)
+
+clean: #- remove what was built, but neither .venv nor campaign/
+	rm -rf build htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -f rondo/_native/*.c rondo/_native/*.cpp rondo/_native/*.so rondo/_native/*.html $(BUILT)
+	find rondo tests -name __pycache__ -type d -prune -exec rm -rf {} +

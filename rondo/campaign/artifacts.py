@@ -1,0 +1,73 @@
+"""The artifact folder: what is written there, under which names, and what it already holds.
+
+    <bucket>/reproducer.rondo    a finding
+    flaky/<hash>.seq             an alarm that fresh processes did not show twice
+    unconfirmed/<hash>.seq       an alarm that the campaign's end left unconfirmed
+    faults/<hash>.seq, .txt      a sequence that made Rondo or a subject raise, and where
+
+The key insight: a bucket follows from its reproducer alone, so the folder is the register of what
+is known. Two campaigns can share it, and the second does not report again what the first did.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+
+from rondo.errors import ArtifactError, ReproducerError
+from rondo.findings import reproducer as files
+from rondo.findings.bucket import Bucket, bucket_of
+from rondo.findings.reproducer import Reproducer, write_atomically
+from rondo.sequences.codec import decode
+from rondo.sequences.vocabulary import Vocabulary
+
+REPRODUCER = "reproducer.rondo"
+FLAKY = "flaky"
+UNCONFIRMED = "unconfirmed"
+FAULTS = "faults"
+
+
+class Artifacts:
+    """The artifact folder of one campaign. Made, and probed, at once: raises ArtifactError."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle, probe = tempfile.mkstemp(prefix=".", dir=folder)
+            os.close(handle)
+            os.unlink(probe)
+        except OSError as error:
+            raise ArtifactError(f"cannot write into {folder}: {error.strerror or error}") from None
+
+    def path(self, bucket: Bucket) -> Path:
+        """Return where the reproducer of `bucket` lies, or would."""
+        return self.folder / bucket.name / REPRODUCER
+
+    def save(self, bucket: Bucket, reproducer: Reproducer) -> Path:
+        """Write a finding down and return where."""
+        path = self.path(bucket)
+        files.save(reproducer, path)
+        return path
+
+    def buckets(self, vocabulary: Vocabulary) -> Iterator[Bucket]:
+        """Yield the buckets that are there already. What cannot be read is not known."""
+        for path in sorted(self.folder.glob(f"*/{REPRODUCER}")):
+            try:
+                found = files.load(path)
+            except ReproducerError:
+                continue
+            if found.framework == vocabulary.framework:
+                yield bucket_of(found.identity, decode(found.data, vocabulary))
+
+    def keep(self, kind: str, data: bytes, note: str = "") -> Path:
+        """Keep `data` in the subfolder `kind` with `note` beside it; return its path."""
+        name = blake2b(data, digest_size=8).hexdigest()
+        path = self.folder / kind / f"{name}.seq"
+        write_atomically(path, data)
+        if note:
+            write_atomically(path.with_suffix(".txt"), note.encode())
+        return path

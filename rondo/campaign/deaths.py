@@ -1,0 +1,102 @@
+"""How a worker died, as a result like any other.
+
+The key insight: a death has an identity too - what killed it, in which arm, behind which change -
+so it is confirmed, shortened and bucketed by the code that does so for wrong values.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from enum import Enum
+
+from rondo.campaign.journal import Entry
+from rondo.frameworks.base import Arm
+from rondo.oracle.behaviours import cause_of
+from rondo.oracle.result import Alarm, Difference, Identity, Result
+from rondo.sequences.codec import decode
+from rondo.sequences.step import Change, Sequence, describe_step
+from rondo.sequences.vocabulary import Vocabulary
+
+DIED = "died"
+"""The verdict of a sequence that its worker did not survive."""
+SHOWN_OUTPUT = 200
+
+
+class Cause(Enum):
+    """What ended a worker; the value is the effect that a finding shows."""
+
+    SIGNAL = "crash"
+    EXIT = "exit"
+    TIMEOUT = "hang"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """The end of a worker. `detail` names the signal or the exit code; `output` its last words."""
+
+    cause: Cause
+    detail: str
+    entry: Entry
+    output: str = ""
+
+    @property
+    def in_eager(self) -> bool:
+        """Whether the program died without the compiler, so that there is nothing to report."""
+        return self.entry.arm in (Arm.EAGER.value, Arm.REFERENCE.value)
+
+
+def classify(
+    status: int, entry: Entry, *, output: str = "", killed_for: Cause | None = None
+) -> Death:
+    """Return the death that a raw wait `status` tells of.
+
+    `killed_for` is why the driver killed the worker, if it did. A SIGKILL that the driver did not
+    send is the kernel's answer to exhausted memory.
+    """
+    if killed_for is not None:
+        return Death(killed_for, "", entry, output)
+    if not os.WIFSIGNALED(status):
+        return Death(Cause.EXIT, str(os.waitstatus_to_exitcode(status)), entry, output)
+    number = os.WTERMSIG(status)
+    if number == signal.SIGKILL:
+        return Death(Cause.MEMORY, "", entry, output)
+    return Death(Cause.SIGNAL, signal.Signals(number).name, entry, output)
+
+
+def death_result(death: Death, data: bytes, vocabulary: Vocabulary) -> Result:
+    """Return the result that stands for `death`: one alarm, at the step that was in progress."""
+    sequence = decode(data, vocabulary)
+    step = min(max(death.entry.step, 0), max(len(sequence.steps) - 1, 0))
+    identity = Identity(
+        verdict=DIED,
+        effect=death.cause.value,
+        backend=vocabulary.backends[sequence.options.backend],
+        place=death.entry.arm or "outside",
+        exposing=_exposing(sequence, death.entry.step, vocabulary),
+        exception=death.detail,
+    )
+    said = " ".join(death.output.split())[-SHOWN_OUTPUT:]
+    difference = Difference(
+        path=f"step {step}: {_text(sequence, step, vocabulary)}",
+        effect=death.cause.value,
+        eager="survives",
+        retained=": ".join(part for part in (death.detail or death.cause.value, said) if part),
+    )
+    return Result(DIED, (Alarm(step, identity, (difference,)),))
+
+
+def _text(sequence: Sequence, step: int, vocabulary: Vocabulary) -> str:
+    return describe_step(sequence.steps[step], sequence, vocabulary) if sequence.steps else ""
+
+
+def _exposing(sequence: Sequence, step: int, vocabulary: Vocabulary) -> str:
+    """Return what stands in front of the call in progress, or the change in progress itself."""
+    if not 0 <= step < len(sequence.steps):
+        return "nothing"
+    now = sequence.steps[step]
+    if isinstance(now, Change):
+        return f"{now.target}.{vocabulary.targets_by_name[now.target].actions[now.action].name}"
+    return cause_of(sequence, vocabulary, step)

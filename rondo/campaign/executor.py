@@ -1,0 +1,105 @@
+"""Runs bytes in workers and returns results, whatever becomes of the worker.
+
+The key insight: callers - the search, confirmation, shortening - see one function from bytes to a
+Result. That a worker serves a batch, is replaced after an alarm, or died, is decided here only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rondo.campaign.deaths import death_result
+from rondo.campaign.pool import (
+    Interrupted,
+    Limits,
+    Server,
+    ServerLostError,
+    Worker,
+    WorkerDiedError,
+)
+from rondo.errors import WorkerError
+from rondo.oracle.result import Result
+
+CROWDED = 0.5
+"""A worker that holds this share of its memory limit between executions is replaced: it has grown
+over a batch, and the sequence that happened to come next must not be blamed for it."""
+
+
+@dataclass
+class Executor:
+    """Executes in a worker that serves up to `batch` sequences, or in a fresh one."""
+
+    server: Server
+    limits: Limits
+    batch: int
+    interrupted: Interrupted
+    resident_bytes: int = 0
+    forks: int = 0
+    _worker: Worker | None = field(default=None, repr=False)
+
+    def run(self, data: bytes) -> Result:
+        """Return the result of `data`. Raises ExecutionFaultError."""
+        return self._retrying(data, fresh=False)
+
+    def run_fresh(self, data: bytes) -> Result:
+        """Return the result of `data` in a process that has run nothing before."""
+        return self._retrying(data, fresh=True)
+
+    def environment(self) -> dict[str, str]:
+        """Return what a maintainer asks about the environment, from a fresh worker."""
+        worker = self._fork()
+        found = worker.environment(self.limits, self.interrupted)
+        worker.end()
+        return found
+
+    def start(self) -> None:
+        """Fork the first worker, so that a faulty preload is told before anything else."""
+        try:
+            self._worker = self._fork()
+        except ServerLostError as error:
+            raise WorkerError(f"the server of the workers is gone: {error}") from None
+
+    def close(self) -> None:
+        """End the worker and the server."""
+        self.server.close()
+
+    def _retrying(self, data: bytes, *, fresh: bool) -> Result:
+        """Run `data` once more when the server was lost, which is no fault of `data`."""
+        try:
+            return self._once(data, fresh=fresh)
+        except ServerLostError:
+            self._worker = None
+            self.server.restart()
+        try:
+            return self._once(data, fresh=fresh)
+        except ServerLostError as error:
+            raise WorkerError(f"the server of the workers was lost twice: {error}") from None
+
+    def _once(self, data: bytes, *, fresh: bool) -> Result:
+        worker = self._fork() if fresh else self._take()
+        try:
+            result = worker.execute(data, self.limits, self.interrupted)
+        except WorkerDiedError as died:
+            return death_result(died.death, data, self.server.vocabulary)
+        except BaseException:
+            worker.end()
+            raise
+        resident = worker.resident_bytes()
+        if not fresh:
+            self.resident_bytes = resident
+        crowded = resident > CROWDED * self.limits.resident_bytes
+        if fresh or result.alarms or crowded or worker.executions >= self.batch:
+            worker.end()
+        else:
+            self._worker = worker
+        return result
+
+    def _take(self) -> Worker:
+        worker, self._worker = self._worker, None
+        return worker or self._fork()
+
+    def _fork(self) -> Worker:
+        self.forks += 1
+        worker = self.server.fork()
+        worker.wait_ready(self.limits, self.interrupted)
+        return worker

@@ -1,0 +1,182 @@
+"""The command line of `rondo.fuzz`: libFuzzer's flags as libFuzzer spells them, ours with dashes.
+
+The key insight: a flag that is understood half is worse than one that is refused. Whoever knows
+libFuzzer finds each flag to do here what it does there, or one line that says it is not available.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rondo.campaign.settings import UNLIMITED, Settings
+from rondo.errors import RondoError
+
+SAMPLERS = ("mcmc", "random", "stateless")
+DEVICES = ("cpu",)
+
+
+class UsageError(RondoError):
+    """The command line asks for something that there is not."""
+
+    slug: ClassVar[str] = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One flag: the setting it fills, how its text is read, what help says of it."""
+
+    field: str
+    parse: Callable[[str], Any]
+    help: str
+    repeats: bool = False
+    switch: bool = False
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        number = int(text)
+        if number < least:
+            raise ValueError(f"at least {least}")
+        return number
+
+    return parse
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise ValueError("at least 0")
+    return number
+
+
+def _zero_or_one(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError("0 or 1")
+    return text == "1"
+
+
+def _one_of(choices: tuple[str, ...], *later: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text in later:
+            raise UsageError(f"{text!r} is not available yet")
+        if text not in choices:
+            raise ValueError(f"one of {', '.join(choices)}")
+        return text
+
+    return parse
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name for name in text.split(",") if name))
+    if not names:
+        raise ValueError("names with commas between them")
+    return names
+
+
+LIBFUZZER_FLAGS = {
+    "runs": Flag(
+        "runs", _whole(UNLIMITED), "executions in all, those of the corpus included (-1: no limit)"
+    ),
+    "max_total_time": Flag("max_total_time", _seconds, "seconds in all (0: no limit)"),
+    "seed": Flag("seed", _whole(0), "seed of every random choice (0: a new one each time)"),
+    "max_len": Flag("max_len", _whole(0), "longest sequence, in bytes (0: what the codec allows)"),
+    "timeout": Flag("timeout", _seconds, "seconds that one execution may take (60)"),
+    "rss_limit_mb": Flag("rss_limit_mb", _whole(1), "memory of one worker in Mb (4096)"),
+    "artifact_prefix": Flag("artifact_prefix", Path, "folder for findings (./findings/)"),
+    "print_final_stats": Flag("print_final_stats", _zero_or_one, "1: print statistics at the end"),
+    "error_exitcode": Flag("error_exitcode", _whole(0), "exit code once a finding was made (0)"),
+    "verbosity": Flag("verbosity", _whole(0), "0: findings only, 1: status, 2: every execution"),
+}
+OWN_FLAGS = {
+    "framework": Flag("framework", str, "whose compiler to test (torch)"),
+    "backends": Flag("backends", _names, "only these back ends, e.g. eager,aot_eager,inductor"),
+    "sampler": Flag("sampler", _one_of(SAMPLERS), f"{', '.join(SAMPLERS)} (mcmc)"),
+    "constructs": Flag("constructs", _names, "only these constructs, by name"),
+    "architectures": Flag("architectures", _names, "only these architectures, by name"),
+    "preload": Flag("preloads", str, "Python to run in each worker first", repeats=True),
+    "batch": Flag("batch", _whole(1), "executions that one worker serves, 1 for one each (16)"),
+    "device": Flag("device", _one_of(DEVICES, "cuda"), "where subjects live (cpu)"),
+    "json": Flag("json", _zero_or_one, "JSON lines instead of status lines", switch=True),
+}
+NOT_AVAILABLE = ("jobs", "workers", "fork", "merge", "minimize_crash")
+HELP_FLAGS = ("-h", "--help", "-help=1", "-help")
+
+USAGE = "usage: python -m rondo.fuzz [flags] CORPUS [more folders or files]"
+
+
+def help_text() -> str:
+    """Return what -help=1 prints."""
+    lines = [USAGE, "", "New entries go to the first folder. Flags as in libFuzzer:"]
+    lines += [f"  -{name:<18}{flag.help}" for name, flag in LIBFUZZER_FLAGS.items()]
+    lines += ["", "Rondo's own:"]
+    lines += [f"  --{name:<17}{flag.help}" for name, flag in OWN_FLAGS.items()]
+    lines += ["", "Exit codes: 0 done, 2 bad input, 3 no worker, 130 Ctrl-C, 143 SIGTERM."]
+    return "\n".join(lines)
+
+
+def parse_flags(arguments: list[str]) -> Settings:
+    """Return the settings that `arguments` ask for. Raises UsageError in one clear line."""
+    fields: dict[str, Any] = {}
+    folders: list[Path] = []
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument.startswith("--"):
+            _own(argument, rest, fields)
+        elif argument.startswith("-"):
+            _libfuzzer(argument, fields)
+        else:
+            folders.append(Path(argument))
+    if not folders:
+        raise UsageError(f"no corpus folder given; {USAGE}")
+    return Settings(tuple(folders), **fields)
+
+
+def _libfuzzer(argument: str, fields: dict[str, Any]) -> None:
+    name, equals, text = argument[1:].partition("=")
+    if name in NOT_AVAILABLE:
+        raise UsageError(f"-{name} is not available yet")
+    flag = LIBFUZZER_FLAGS.get(name)
+    if flag is None:
+        raise UsageError(f"unknown flag {argument}{_hint(name)}")
+    if not equals:
+        raise UsageError(f"-{name} needs a value: -{name}=VALUE")
+    fields[flag.field] = _read(f"-{name}", flag, text)
+
+
+def _own(argument: str, rest: list[str], fields: dict[str, Any]) -> None:
+    name, equals, text = argument[2:].partition("=")
+    flag = OWN_FLAGS.get(name)
+    if flag is None:
+        raise UsageError(f"unknown flag {argument}{_hint(name)}")
+    if flag.switch and not equals:
+        text = "1"
+    elif not equals:
+        if not rest:
+            raise UsageError(f"--{name} needs a value")
+        text = rest.pop(0)
+    value = _read(f"--{name}", flag, text)
+    fields[flag.field] = (*fields.get(flag.field, ()), value) if flag.repeats else value
+
+
+def _read(name: str, flag: Flag, text: str) -> Any:
+    try:
+        if not text:
+            raise ValueError("not empty")
+        return flag.parse(text)
+    except ValueError as error:
+        wanted = str(error)
+        if wanted.startswith(("invalid literal", "could not convert")):
+            wanted = "a number"
+        raise UsageError(f"{name}={text} is not usable: it must be {wanted}") from None
+
+
+def _hint(name: str) -> str:
+    spelled = {each: f"-{each}=" for each in LIBFUZZER_FLAGS}
+    spelled |= {each: f"--{each}" for each in OWN_FLAGS}
+    near = difflib.get_close_matches(name, spelled, n=1, cutoff=0.7)
+    return f"; did you mean {spelled[near[0]]}?" if near else "; -help=1 lists all"

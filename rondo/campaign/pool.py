@@ -1,0 +1,264 @@
+"""The driver's end of the server and of the workers: time, memory and deaths are watched here.
+
+The key insight: the driver talks to each worker directly and asks the server only to fork one and
+to wait for one. Deadlines and limits are then decisions of one process, and more workers are more
+connections to look at, not more protocol.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from rondo.campaign import wire
+from rondo.campaign.deaths import Cause, Death, classify
+from rondo.campaign.journal import Entry, Journal
+from rondo.campaign.processes import has_ended, kill_group, resident_bytes
+from rondo.errors import PreloadError, RondoError, WorkerError
+from rondo.oracle.result import Result
+from rondo.sequences.vocabulary import Vocabulary
+
+TICK = 0.05
+"""Seconds between two looks at a worker's memory."""
+GRACE = 5.0
+"""Seconds that a process gets to end, and the server to answer, before it is killed."""
+START_SECONDS = 300.0
+"""Seconds that a framework gets to be imported."""
+LAST_WORDS = 4000
+"""Bytes of a dead worker's output that are kept."""
+
+Interrupted = Callable[[], None]
+"""Called at every tick; raises when the campaign should stop waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one execution may use."""
+
+    seconds: float = 60.0
+    resident_bytes: int = 4096 << 20
+
+
+class FrameworkError(RondoError):
+    """The server could not load the framework; the sentence is its own."""
+
+
+class WorkerDiedError(Exception):
+    """A worker did not survive an execution. Not an error: `death` tells what it means."""
+
+    def __init__(self, death: Death) -> None:
+        super().__init__(death)
+        self.death = death
+
+
+class ServerLostError(Exception):
+    """The server died and took the worker with it; nothing can be said of what was running."""
+
+
+class ExecutionFaultError(Exception):
+    """Rondo itself, or a subject's own code, raised while it ran a sequence."""
+
+
+class Worker:
+    """One forked worker. It is used by one caller at a time."""
+
+    def __init__(self, server: Server, pid: int, connection: socket.socket, folder: Path) -> None:
+        self.pid = pid
+        self.executions = 0
+        self._server = server
+        self._connection = connection
+        self._folder = folder
+
+    def wait_ready(self, limits: Limits, interrupted: Interrupted) -> None:
+        """Wait until the preloads have run. Raises PreloadError, or WorkerError on a death."""
+        try:
+            answer = self._answer(limits, interrupted)
+        except WorkerDiedError as died:
+            death = died.death
+            how = f"{death.cause.value} {death.detail}".strip()
+            if self._server.preloads:
+                raise PreloadError(f"a --preload file ended the worker ({how})") from None
+            raise WorkerError(f"a worker ended before it ran anything ({how})") from None
+        if "preload" in answer:
+            self.end()
+            raise PreloadError(str(answer["preload"]))
+        self._journal = Journal(self._folder / "journal")
+
+    def execute(self, data: bytes, limits: Limits, interrupted: Interrupted) -> Result:
+        """Run `data`. Raises WorkerDiedError or ExecutionFaultError; the first ends this worker."""
+        self.executions += 1
+        answer = self._ask({"data": data}, limits, interrupted)
+        if "fault" in answer:
+            raise ExecutionFaultError(str(answer["fault"]))
+        return Result.from_data(answer["result"])
+
+    def environment(self, limits: Limits, interrupted: Interrupted) -> dict[str, str]:
+        """Return what a maintainer asks about the environment."""
+        found: dict[str, str] = self._ask({"environment": 1}, limits, interrupted)["environment"]
+        return found
+
+    def resident_bytes(self) -> int:
+        """Return the memory this worker holds."""
+        return resident_bytes(self.pid)
+
+    def end(self) -> int:
+        """End this worker and return its raw wait status."""
+        self._connection.close()
+        status = self._server.end(self.pid)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return status
+
+    def _ask(self, message: wire.Message, limits: Limits, interrupted: Interrupted) -> wire.Message:
+        with suppress(wire.WireError):  # a death shows when the answer is read
+            wire.send(self._connection, message)
+        return self._answer(limits, interrupted)
+
+    def _answer(self, limits: Limits, interrupted: Interrupted) -> wire.Message:
+        deadline = time.monotonic() + limits.seconds
+        while True:
+            interrupted()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise WorkerDiedError(self._autopsy(Cause.TIMEOUT))
+            if select.select([self._connection], [], [], min(TICK, left))[0]:
+                break
+            if resident_bytes(self.pid) > limits.resident_bytes:
+                raise WorkerDiedError(self._autopsy(Cause.MEMORY))
+            if has_ended(self.pid):
+                raise WorkerDiedError(self._autopsy(None))
+        try:
+            return wire.receive(self._connection)
+        except wire.WireError:
+            self._wait_for_the_end()
+            raise WorkerDiedError(self._autopsy(None)) from None
+
+    def _wait_for_the_end(self) -> None:
+        """Wait for a worker whose connection is closed; killing it now would hide why it ends."""
+        deadline = time.monotonic() + GRACE
+        while not has_ended(self.pid) and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+    def _autopsy(self, killed_for: Cause | None) -> Death:
+        if killed_for is None and not has_ended(self.pid):
+            killed_for = Cause.EXIT
+        entry, output = Entry(b""), ""
+        with suppress(OSError):
+            entry = Journal(self._folder / "journal").read() or entry
+            with open(self._folder / "output", "rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_WORDS))
+                output = file.read().decode(errors="replace")
+        return classify(self.end(), entry, output=output, killed_for=killed_for)
+
+
+class Server:
+    """The server process: started, asked for workers, restarted when it is lost, ended."""
+
+    def __init__(self, framework: str, *, preloads: tuple[str, ...] = ()) -> None:
+        self.framework = framework
+        self.preloads = tuple(os.path.abspath(path) for path in preloads)
+        self.folder = Path(tempfile.mkdtemp(prefix="rondo-"))
+        self.restarts = 0
+        self.vocabulary: Vocabulary = self._start()
+
+    def fork(self) -> Worker:
+        """Return a new worker, not yet ready. Raises ServerLostError."""
+        wire_lost = "no connection to a new worker"
+        try:
+            wire.send(self._connection, {"do": "fork"})
+            answer = wire.receive(self._connection)
+            _, files, _, _ = socket.recv_fds(self._connection, 1, 1)
+        except (wire.WireError, OSError) as error:
+            raise ServerLostError(f"{wire_lost}: {error}") from None
+        if not files:
+            raise ServerLostError(wire_lost)
+        connection = socket.socket(fileno=files[0])
+        return Worker(self, answer["pid"], connection, Path(answer["folder"]))
+
+    def restart(self) -> None:
+        """Replace a server that was lost."""
+        self.restarts += 1
+        self._stop()
+        self._start()
+
+    def end(self, pid: int) -> int:
+        """End the worker `pid`; return its raw wait status. Raises ServerLostError."""
+        try:
+            wire.send(self._connection, {"do": "end", "pid": pid})
+            status: int = wire.receive(self._connection)["status"]
+        except wire.WireError as error:
+            raise ServerLostError(str(error)) from None
+        return status
+
+    def close(self) -> None:
+        """End the server, its workers and their files."""
+        self._stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _start(self) -> Vocabulary:
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, "-m", "rondo.campaign.server"]
+        command += ["--connection", str(theirs.fileno()), "--parent", str(os.getpid())]
+        command += ["--framework", self.framework, "--folder", str(self.folder)]
+        for path in self.preloads:
+            command += ["--preload", path]
+        self.folder.mkdir(exist_ok=True)
+        self._log = self.folder / "server"
+        with open(self._log, "wb") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, **self._environment()},
+                start_new_session=True,
+            )
+        theirs.close()
+        self._connection = ours
+        ours.settimeout(START_SECONDS)
+        try:
+            hello = wire.receive(ours)
+        except wire.WireError as error:
+            said = self._log.read_text(errors="replace").strip().rpartition("\n")[2]
+            self.close()
+            raise WorkerError(f"{self.framework} could not be loaded: {said or error}") from None
+        if "error" in hello:
+            self.close()
+            raise FrameworkError(hello["error"])
+        ours.settimeout(GRACE * 6)
+        return wire.vocabulary_from_data(hello["vocabulary"])
+
+    def _environment(self) -> dict[str, str]:
+        """Return what the framework must find in its environment.
+
+        One thread, because children of a process that ran a parallel region hang; no compile
+        workers, because they would be processes that nobody watches; one hash seed, so that sets
+        are walked in one order.
+        """
+        temporary = self.folder / "tmp"
+        temporary.mkdir(exist_ok=True)
+        return {
+            "OMP_NUM_THREADS": "1",
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",
+            "PYTHONHASHSEED": "0",
+            "TMPDIR": str(temporary),
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        }
+
+    def _stop(self) -> None:
+        self._connection.close()
+        try:
+            self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            kill_group(self._process.pid)
+            self._process.wait()

@@ -1,0 +1,85 @@
+"""What a campaign counts, and how it says so at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from rondo.oracle.result import Result, Verdict
+
+
+@dataclass
+class Stats:
+    """Counters of one campaign; the driver fills them, status lines and reports read them."""
+
+    executions: int = 0
+    triage_runs: int = 0
+    calls: int = 0
+    raised: int = 0
+    uncertain: int = 0
+    alarms: int = 0
+    confirmed: int = 0
+    flaky: int = 0
+    known: int = 0
+    program_faults: int = 0
+    faults: int = 0
+    findings: int = 0
+    new_units: int = 0
+    slowest_seconds: float = 0.0
+    peak_bytes: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    backend_seconds: dict[str, float] = field(default_factory=dict)
+    backend_runs: Counter[str] = field(default_factory=Counter)
+    findings_by_verdict: Counter[str] = field(default_factory=Counter)
+
+    def count(self, result: Result, backend: str, seconds: float, resident_bytes: int) -> None:
+        """Count one execution of the search, on `backend`, in a worker of that memory."""
+        self.executions += 1
+        self.calls += result.calls
+        self.raised += result.raised
+        self.uncertain += result.uncertain
+        self.verdicts[result.verdict] += 1
+        self.backend_runs[backend] += 1
+        self.backend_seconds[backend] = self.backend_seconds.get(backend, 0.0) + seconds
+        self.slowest_seconds = max(self.slowest_seconds, seconds)
+        self.peak_bytes = max(self.peak_bytes, resident_bytes)
+
+    @property
+    def not_compiled(self) -> int:
+        """Executions in which an arm that should have compiled did not."""
+        return self.verdicts[Verdict.NOT_COMPILED.value]
+
+    @property
+    def raised_share(self) -> float:
+        """Share of the calls that raised."""
+        return self.raised / self.calls if self.calls else 0.0
+
+    def time_shares(self) -> dict[str, float]:
+        """Return the share of execution time that each back end took."""
+        total = sum(self.backend_seconds.values())
+        return {
+            name: seconds / total if total else 0.0
+            for name, seconds in sorted(self.backend_seconds.items())
+        }
+
+    def final(self, seconds: float) -> dict[str, int | float]:
+        """Return the final statistics: libFuzzer's names first, then ours."""
+        return {
+            "number_of_executed_units": self.executions,
+            "average_exec_per_sec": round(self.executions / seconds, 1) if seconds else 0.0,
+            "new_units_added": self.new_units,
+            "slowest_unit_time_sec": round(self.slowest_seconds, 1),
+            "peak_rss_mb": self.peak_bytes >> 20,
+            "calls": self.calls,
+            "raised_share": round(self.raised_share, 3),
+            "alarms": self.alarms,
+            "confirmed": self.confirmed,
+            "known": self.known,
+            "flaky": self.flaky,
+            "findings": self.findings,
+            "not_compiled": self.not_compiled,
+            "uncertain": self.uncertain,
+            "program_faults": self.program_faults,
+            "harness_faults": self.faults,
+            "triage_runs": self.triage_runs,
+        }

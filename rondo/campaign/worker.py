@@ -1,0 +1,90 @@
+"""The worker: a forked process that runs sequences until it is told to stop or does not survive.
+
+                                   driver <- {"ready": pid} once the preloads have run
+    driver -> {"data": bytes}      driver <- {"result": ...}, or {"fault": traceback}
+    driver -> {"environment": 1}   driver <- {"environment": names and values}
+
+The key insight: everything here may be the last thing the process does, so whatever the driver must
+know afterwards - the bytes, the arm, the step, what was printed - is on disk beforehand.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import sys
+import traceback
+from pathlib import Path
+
+from rondo.campaign import wire
+from rondo.campaign.journal import Journal, journal_steps
+from rondo.campaign.preload import run_preloads
+from rondo.campaign.processes import die_with_parent, own_group
+from rondo.errors import PreloadError
+from rondo.frameworks.base import Framework
+from rondo.oracle.run import execute
+
+
+def run_worker(
+    connection: socket.socket,
+    framework: Framework,
+    *,
+    parent: int,
+    folder: Path,
+    preloads: tuple[str, ...],
+) -> None:
+    """Serve executions over `connection` until it is closed. Never returns: the process ends."""
+    try:
+        own_group()
+        die_with_parent(parent, signal.SIGKILL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _redirect(folder / "output")
+        try:
+            run_preloads(preloads)
+        except PreloadError as error:
+            wire.send(connection, {"preload": str(error)})
+        else:
+            wire.send(connection, {"ready": os.getpid()})
+            _serve(connection, framework, Journal(folder / "journal"))
+    except wire.WireError:
+        pass
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def _redirect(path: Path) -> None:
+    """Send what the program prints to `path`: compilers warn a lot, and a crash's last words count.
+
+    Opened for appending, so that cutting the file short does not leave a hole.
+    """
+    output = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_TRUNC, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+
+
+def _serve(connection: socket.socket, framework: Framework, journal: Journal) -> None:
+    journal_steps(framework, journal)
+    vocabulary = framework.vocabulary()
+    while True:
+        request = wire.receive(connection)
+        os.ftruncate(1, 0)
+        if "environment" in request:
+            wire.send(connection, {"environment": framework.environment()})
+            continue
+        journal.begin(request["data"])
+        answer: wire.Message
+        try:
+            result = execute(request["data"], framework, vocabulary=vocabulary)
+            answer = {"result": result.to_data()}
+        except Exception:
+            answer = {"fault": traceback.format_exc()}
+        sys.stdout.flush()
+        wire.send(connection, answer)
+        journal.end()
