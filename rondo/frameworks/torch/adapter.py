@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -18,7 +17,9 @@ from rondo.frameworks.torch import ambient, state
 from rondo.frameworks.torch.changes.compiler import COMPILER
 from rondo.frameworks.torch.changes.program import PROGRAM
 from rondo.frameworks.torch.environment import describe_environment
+from rondo.frameworks.torch.kernels import install_store
 from rondo.frameworks.torch.program import Catalogue, CompileSettings, TorchProgram
+from rondo.frameworks.torch.warm import import_compiler, trace_patterns
 from rondo.frameworks.torch.watch import Watcher
 from rondo.sequences.step import Sequence
 from rondo.sequences.vocabulary import Vocabulary
@@ -32,27 +33,6 @@ BACKENDS = ("eager", "aot_eager", "inductor")
 MODES = ("default", "reduce-overhead")
 HERE = "rondo.frameworks.torch"
 DYNAMIC = {"auto": None, "true": True, "false": False}
-
-WARM_MODULES = (
-    "torch._dynamo",
-    "torch._dynamo.backends.registry",
-    "torch._dynamo.backends.debugging",
-    "torch._functorch.aot_autograd",
-    "torch._functorch._aot_autograd.autograd_cache",
-    "torch._inductor.compile_fx",
-    "torch._inductor.cpp_builder",
-    "torch._inductor.codegen.cpp",
-    "torch._inductor.codegen.cpp_wrapper_cpu",
-    "torch._inductor.fx_passes.post_grad",
-    "torch._inductor.fx_passes.joint_graph",
-    "torch._inductor.fx_passes.pre_grad",
-    "torch._inductor.fx_passes.freezing_patterns",
-    "torch._inductor.fx_passes.fuse_attention",
-    "torch._inductor.kernel.mm",
-    "torch.fx.experimental.symbolic_shapes",
-    "torch.utils._sympy.functions",
-)
-"""What a first compile imports. A version that lacks one of them imports it later: only slower."""
 
 
 class TorchFramework(Framework):
@@ -96,12 +76,12 @@ class TorchFramework(Framework):
         )
 
     def warm(self) -> None:
-        """Import the compiler's modules. Runs no parallel region, no autograd, no compile."""
-        for name in WARM_MODULES:
-            try:
-                importlib.import_module(name)
-            except ModuleNotFoundError:
-                continue
+        """Import the compiler and probe the machine, without compiling a subject."""
+        import_compiler()
+        trace_patterns()
+        # The probe writes beside the compiler's caches: give it the folder that is kept.
+        self._folders.use(disk=False)
+        install_store()
 
     @contextmanager
     def session(self, sequence: Sequence) -> Iterator[None]:

@@ -1,0 +1,135 @@
+"""A store of compiled kernels: the C++ compiler runs once per kernel text, ever.
+
+Inductor keeps its shared objects in the folder whose emptiness the reset arm depends on, so every
+reset would pay g++ again (2 to 6 s). The store sits below that, at the compiler's command line: the
+key is the command without its paths, plus the text of the sources, plus the compiler's version. A
+hit copies the object to where g++ would have put it. Nothing of the caches under test is touched:
+FX graph and AOTAutograd entries come and go with their folder as before.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+
+SOURCES = (".cpp", ".cc", ".c")
+LARGEST_STORE = 1 << 30
+"""Bytes; beyond it the objects that were used longest ago go."""
+
+
+def default_store() -> Path:
+    """Return the store of this user: RONDO_KERNEL_CACHE, else under the user's cache folder."""
+    named = os.environ.get("RONDO_KERNEL_CACHE")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "rondo" / "kernels"
+
+
+@cache
+def compiler_version(compiler: str) -> str:
+    """Return what `compiler --version` says, or its name if it says nothing."""
+    try:
+        done = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return compiler
+    return done.stdout
+
+
+class KernelStore:
+    """Wraps a function that runs a compiler command line, `run(command, cwd)`."""
+
+    def __init__(self, folder: Path, run: Callable[[str, str], None]) -> None:
+        self.folder = folder
+        self._run = run
+
+    def __call__(self, cmd_line: str, cwd: str) -> None:
+        """Run the command, or copy what an equal command produced before."""
+        command = shlex.split(cmd_line)
+        output = output_of(command)
+        sources = [Path(cwd, token) for token in command if token.endswith(SOURCES)]
+        if output is None or not sources or not all(source.exists() for source in sources):
+            self._run(cmd_line, cwd)
+            return
+        stored = self.folder / f"{key_of(command, sources)}{Path(output).suffix}"
+        target = Path(cwd, output)
+        if self._fetch(stored, target):
+            return
+        self._run(cmd_line, cwd)
+        self._keep(target, stored)
+
+    def _fetch(self, stored: Path, target: Path) -> bool:
+        try:
+            shutil.copyfile(stored, target)
+            os.chmod(target, 0o755)
+            os.utime(stored)
+        except OSError:
+            return False
+        return True
+
+    def _keep(self, target: Path, stored: Path) -> None:
+        """Store a result; a store that cannot be written only costs time."""
+        with suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(prefix=".", dir=self.folder)
+            os.close(handle)
+            shutil.copyfile(target, temporary)
+            os.replace(temporary, stored)
+
+    def prune(self, limit: int = LARGEST_STORE) -> None:
+        """Remove the objects that were used longest ago until the store is below `limit` bytes."""
+        with suppress(OSError):
+            files = [(entry.stat(), entry) for entry in self.folder.iterdir()]
+            total = sum(stat.st_size for stat, _ in files)
+            for stat, entry in sorted(files, key=lambda pair: pair[0].st_mtime):
+                if total <= limit:
+                    break
+                entry.unlink(missing_ok=True)
+                total -= stat.st_size
+
+
+def output_of(command: list[str]) -> str | None:
+    """Return what `-o` names, or None."""
+    for flag, value in pairwise(command):
+        if flag == "-o":
+            return value
+    return None
+
+
+def key_of(command: list[str], sources: list[Path]) -> str:
+    """Return the key of a command: its flags with the names of sources and output left out."""
+    output = output_of(command)
+    state = blake2b(compiler_version(command[0]).encode(), digest_size=16)
+    for token in command:
+        if token != output and not token.endswith(SOURCES):
+            state.update(token.encode() + b"\0")
+    for source in sources:
+        state.update(source.read_bytes() + b"\0")
+    return state.hexdigest()
+
+
+def install_store() -> None:
+    """Put the store in front of Inductor's C++ compiler, and find out now what vectors it has.
+
+    The probe compiles a few lines and loads them in a process of its own; a forked worker inherits
+    the answer. A torch that lacks the function keeps compiling every time: only slower.
+    """
+    from torch._inductor import cpp_builder, cpu_vec_isa
+
+    run = getattr(cpp_builder, "run_compile_cmd", None)
+    if run is None or isinstance(run, KernelStore):
+        return
+    store = KernelStore(default_store(), run)
+    store.prune()
+    cpp_builder.run_compile_cmd = store
+    with suppress(Exception):
+        cpu_vec_isa.pick_vec_isa()
