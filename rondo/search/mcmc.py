@@ -39,6 +39,7 @@ from typing import ClassVar
 
 from rondo.search.mix import ProposalMix
 from rondo.search.sampler import Feedback, RecordingSampler, SearchState, on_backend
+from rondo.sequences.distribution import draw
 from rondo.sequences.mutate import MutationContext, Proposal, mutate
 from rondo.sequences.step import Sequence
 
@@ -46,7 +47,7 @@ TEMPERATURE = 2.0
 CHAINS = 3
 """Chains on each back end; more come when all of them wait for an execution."""
 
-PATIENCE = 40
+PATIENCE = 20
 """A chain restarts after so many executions without anything new, or half of it without a move."""
 
 RESTART_FROM_CORPUS = 0.8
@@ -54,6 +55,9 @@ RESTART_FROM_CORPUS = 0.8
 
 ALARM_COST = 2.0
 """How fast the weight of sequences with a known alarm falls: with its sightings to this power."""
+
+STACK = (0.3, 0.25, 0.15, 0.1, 0.1, 0.1)
+"""How often a proposal is made of one, two ... mutations, whatever the sequence is."""
 
 MOST_IDLE_MOVES = 1000
 """A chain that cannot propose anything new in so many moves restarts."""
@@ -87,10 +91,10 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A proposal on its way; `operator` is empty for the first sequence after a restart."""
+    """A proposal on its way; `operators` are none for the first sequence after a restart."""
 
     chain: Chain
-    operator: str
+    operators: tuple[str, ...]
     log_ratio: float
     log_prior: float
 
@@ -111,6 +115,7 @@ class MarkovSampler(RecordingSampler):
         chains: int = CHAINS,
         patience: int | None = PATIENCE,
         learn: bool = True,
+        stack: tuple[float, ...] = STACK,
     ) -> None:
         """Make a sampler; `patience` None never restarts, `learn` False keeps the first mix."""
         super().__init__(state, seed=seed, backends=backends, tier_weights=tier_weights)
@@ -119,6 +124,7 @@ class MarkovSampler(RecordingSampler):
         self.temperature = temperature
         self.patience = patience
         self.learn = learn
+        self.stack = stack
         self.mix = ProposalMix()
         self.chains = {backend: [Chain(backend) for _ in range(chains)] for backend in backends}
         self.restarts = 0
@@ -155,18 +161,19 @@ class MarkovSampler(RecordingSampler):
             chain.state = start
         context = self._context(chain)
         for _ in range(MOST_IDLE_MOVES):
-            proposal = mutate(chain.state.sequence, self.rng, context)
+            count = 1 + draw(self.rng, self.stack)
+            proposal = mutate(chain.state.sequence, self.rng, context, count=count)
             chain.moves += 1
             prior = self._weigh(proposal, chain.state)
             if prior > -math.inf:
-                pending = _Pending(chain, proposal.operator, proposal.log_ratio, prior)
+                pending = _Pending(chain, proposal.operators, proposal.log_ratio, prior)
                 return proposal.sequence, pending
         self.restarts += 1
         fresh = self._draw(chain)
         return fresh, self._first(chain, fresh)
 
     def _first(self, chain: Chain, sequence: Sequence) -> _Pending:
-        return _Pending(chain, "", 0.0, self.state.distribution.log_prior(sequence))
+        return _Pending(chain, (), 0.0, self.state.distribution.log_prior(sequence))
 
     def _weigh(self, proposal: Proposal, state: ChainState) -> float:
         """Return the log-prior of a proposal, -inf when the chain stays where it is anyway."""
@@ -246,10 +253,10 @@ class MarkovSampler(RecordingSampler):
         chain = pending.chain
         chain.pending = False
         accepted = True
-        if chain.state is not None and pending.operator:
+        if chain.state is not None and pending.operators:
             log_ratio = self.log_acceptance(chain.state, reached, pending.log_ratio)
             accepted = self.rng.random() < math.exp(min(0.0, log_ratio))
-            self.mix.observe(pending.operator, paid=paid)
+            self.mix.observe(pending.operators, paid=paid)
         if accepted:
             chain.state = reached
         chain.stuck = 0 if accepted else chain.stuck + 1

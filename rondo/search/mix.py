@@ -8,7 +8,7 @@ an average over all trials so far, and the t-th trial moves an average by at mos
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from rondo.sequences.mutate import MUTATORS, move_of
 
@@ -35,11 +35,14 @@ class ProposalMix:
         """Probability of each move, by name."""
         return self._weights
 
-    def observe(self, operator: str, *, paid: bool) -> None:
-        """Note that a proposal of `operator` was executed, and whether it showed anything new."""
-        move = move_of(operator)
-        self.trials[move] += 1
-        self.successes[move] += paid
+    def observe(self, operators: Iterable[str], *, paid: bool) -> None:
+        """Note that a proposal of `operators` was executed, and whether it showed anything new.
+
+        All of them get the credit: over many proposals the moves that matter stand out.
+        """
+        for move in sorted({move_of(operator) for operator in operators}):
+            self.trials[move] += 1
+            self.successes[move] += paid
         self._weights = self._mixed()
 
     def _mixed(self) -> dict[str, float]:

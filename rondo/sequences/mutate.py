@@ -10,7 +10,6 @@ Every mutation of a valid sequence is valid, within the vocabulary's limits and 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from random import Random
@@ -80,18 +79,28 @@ def move_of(operator: str) -> str:
     return _MOVES_BY_OPERATOR[operator]
 
 
-def mutate(sequence: Sequence, rng: Random, context: MutationContext) -> Proposal:
-    """Draw a move, a direction, and apply it once.
+def mutate(
+    sequence: Sequence, rng: Random, context: MutationContext, *, count: int = 1
+) -> Proposal:
+    """Draw a move and a direction and apply it; `count` times, one upon the other.
 
-    An operator that cannot be applied proposes the sequence itself with a ratio of -inf. It is not
-    drawn again: how often that happens depends on the sequence, and the ratios would be wrong.
+    An operator that cannot be applied stays, and is not drawn again: how often that happens depends
+    on the sequence. The way back stays at the same place with the same probability, so staying has
+    ratio 0, and the ratio of a whole path is the sum over its operators as long as `count` does not
+    depend on the sequence.
     """
     weights = context.weights
     row = [move.weight if weights is None else weights[move.name] for move in MUTATORS]
-    move = rng.choices(MUTATORS, row)[0]
-    operator = rng.choice(move.operators)
-    proposal = operator(sequence, rng, context)
-    return proposal or Proposal(sequence, operator.__name__, -math.inf)
+    operators: tuple[str, ...] = ()
+    log_ratio = 0.0
+    for _ in range(count):
+        move = rng.choices(MUTATORS, row)[0]
+        proposal = rng.choice(move.operators)(sequence, rng, context)
+        if proposal is not None:
+            sequence = proposal.sequence
+            operators += proposal.operators
+            log_ratio += proposal.log_ratio
+    return Proposal(sequence, operators, log_ratio)
 
 
 def apply_havoc(
@@ -107,5 +116,5 @@ def apply_havoc(
         proposal = mutate(sequence, rng, context)
         if proposal.sequence != sequence:
             sequence = proposal.sequence
-            operators.append(proposal.operator)
+            operators += proposal.operators
     return sequence, operators

@@ -37,7 +37,7 @@ def insert_step(sequence: Sequence, rng: Random, context: MutationContext) -> Pr
     # there: 1/(n+1) * g(step | steps); back: 1/(n+1)
     ratio = -distribution.log_density(step, sequence.subject, steps)
     longer = (*steps[:position], step, *steps[position:])
-    return Proposal(sequence.with_steps(longer), "insert_step", ratio)
+    return Proposal(sequence.with_steps(longer), ("insert_step",), ratio)
 
 
 def delete_step(sequence: Sequence, rng: Random, context: MutationContext) -> Proposal | None:
@@ -49,7 +49,7 @@ def delete_step(sequence: Sequence, rng: Random, context: MutationContext) -> Pr
     rest = _without(steps, position)
     # there: 1/n; back: 1/n * g(step | rest)
     ratio = context.distribution.log_density(steps[position], sequence.subject, rest)
-    return Proposal(sequence.with_steps(rest), "delete_step", ratio)
+    return Proposal(sequence.with_steps(rest), ("delete_step",), ratio)
 
 
 def _repetitions(steps: tuple[Step, ...]) -> list[int]:
@@ -69,7 +69,7 @@ def duplicate_step(sequence: Sequence, rng: Random, context: MutationContext) ->
     # there: 1/n * 1/(n+1); back: one of the ordered pairs of equal steps
     pairs = sum(_repetitions(longer))
     ratio = math.log(len(steps) * len(longer)) - math.log(pairs)
-    return Proposal(sequence.with_steps(longer), "duplicate_step", ratio)
+    return Proposal(sequence.with_steps(longer), ("duplicate_step",), ratio)
 
 
 def deduplicate_step(sequence: Sequence, rng: Random, context: MutationContext) -> Proposal | None:
@@ -82,7 +82,7 @@ def deduplicate_step(sequence: Sequence, rng: Random, context: MutationContext) 
     position = rng.choices(range(len(steps)), repetitions)[0]
     # there: one of the ordered pairs of equal steps; back: 1/(n-1) * 1/n
     ratio = math.log(pairs) - math.log((len(steps) - 1) * len(steps))
-    return Proposal(sequence.with_steps(_without(steps, position)), "deduplicate_step", ratio)
+    return Proposal(sequence.with_steps(_without(steps, position)), ("deduplicate_step",), ratio)
 
 
 def swap_steps(sequence: Sequence, rng: Random, context: MutationContext) -> Proposal | None:
@@ -92,7 +92,7 @@ def swap_steps(sequence: Sequence, rng: Random, context: MutationContext) -> Pro
         return None
     first, second = rng.sample(range(len(steps)), 2)
     swapped = _with(_with(steps, first, steps[second]), second, steps[first])
-    return Proposal(sequence.with_steps(swapped), "swap_steps", 0.0)
+    return Proposal(sequence.with_steps(swapped), ("swap_steps",), 0.0)
 
 
 def replace_step(sequence: Sequence, rng: Random, context: MutationContext) -> Proposal | None:
@@ -106,7 +106,7 @@ def replace_step(sequence: Sequence, rng: Random, context: MutationContext) -> P
     # there: 1/n * g(new | rest); back: 1/n * g(old | rest)
     ratio = distribution.log_density(steps[position], subject, rest)
     ratio -= distribution.log_density(step, subject, rest)
-    return Proposal(sequence.with_steps(_with(steps, position, step)), "replace_step", ratio)
+    return Proposal(sequence.with_steps(_with(steps, position, step)), ("replace_step",), ratio)
 
 
 def splice_block(sequence: Sequence, rng: Random, context: MutationContext) -> Proposal | None:
@@ -122,7 +122,7 @@ def splice_block(sequence: Sequence, rng: Random, context: MutationContext) -> P
     # there: 1/4 * 1/(n+1) * library(block); back: 1/4 * 1/(n+1)
     ratio = -context.library.log_density(block, subject)
     longer = (*steps[:position], *block, *steps[position:])
-    return Proposal(sequence.with_steps(longer), "splice_block", ratio)
+    return Proposal(sequence.with_steps(longer), ("splice_block",), ratio)
 
 
 def cut_block(sequence: Sequence, rng: Random, context: MutationContext) -> Proposal | None:
@@ -136,7 +136,7 @@ def cut_block(sequence: Sequence, rng: Random, context: MutationContext) -> Prop
     # there: 1/4 * 1/(n-length+1); back: 1/4 * 1/(n-length+1) * library(block)
     ratio = context.library.log_density(block, sequence.subject)
     rest = steps[:position] + steps[position + length :]
-    return Proposal(sequence.with_steps(rest), "cut_block", ratio)
+    return Proposal(sequence.with_steps(rest), ("cut_block",), ratio)
 
 
 def change_operand(sequence: Sequence, rng: Random, context: MutationContext) -> Proposal | None:
@@ -151,7 +151,7 @@ def change_operand(sequence: Sequence, rng: Random, context: MutationContext) ->
     count = len(model.slots[slot])
     slots[slot] = (slots[slot] + 1 + rng.randrange(count - 1)) % count
     steps = _with(sequence.steps, position, call_of(slots))
-    return Proposal(sequence.with_steps(steps), "change_operand", 0.0)
+    return Proposal(sequence.with_steps(steps), ("change_operand",), 0.0)
 
 
 CHANGE_SCOPES = ("value", "action", "target")
@@ -172,7 +172,7 @@ def redirect_change(sequence: Sequence, rng: Random, context: MutationContext) -
     if not others:
         return None
     steps = _with(sequence.steps, position, rng.choice(others))
-    return Proposal(sequence.with_steps(steps), "redirect_change", 0.0)
+    return Proposal(sequence.with_steps(steps), ("redirect_change",), 0.0)
 
 
 def _shares(change: Change, old: Step, scope: str) -> bool:

@@ -65,7 +65,7 @@ def add_construct(sequence: Sequence, rng: Random, context: MutationContext) -> 
     larger = _with_constructs(sequence, (*present[:place], name, *present[place:]))
     # there: 1/(M-c) * 1/(c+1); back: one of the idle constructs
     ratio = math.log(len(absent) * (len(present) + 1)) - math.log(len(_idle(larger)))
-    return Proposal(larger, "add_construct", ratio)
+    return Proposal(larger, ("add_construct",), ratio)
 
 
 def drop_construct(sequence: Sequence, rng: Random, context: MutationContext) -> Proposal | None:
@@ -78,7 +78,7 @@ def drop_construct(sequence: Sequence, rng: Random, context: MutationContext) ->
     absent = len(_absent(sequence, context)) + 1
     ratio = math.log(len(idle)) - math.log(absent * len(present))
     smaller = _with_constructs(sequence, tuple(other for other in present if other != name))
-    return Proposal(smaller, "drop_construct", ratio)
+    return Proposal(smaller, ("drop_construct",), ratio)
 
 
 def _bring_log_density(target: TargetSpec, own: list[Change], length: int) -> float:
@@ -110,7 +110,7 @@ def add_construct_with_steps(
     # there: 1/(M-c) * 1/(c+1) * steps; back: one of the constructs that steps change
     ratio = math.log(len(absent) * (len(present) + 1)) - math.log(len(_referred(larger)))
     ratio -= _bring_log_density(target, own, length)
-    return Proposal(larger, "add_construct_with_steps", ratio)
+    return Proposal(larger, ("add_construct_with_steps",), ratio)
 
 
 def drop_construct_with_steps(
@@ -133,7 +133,7 @@ def drop_construct_with_steps(
     ratio = math.log(len(referred)) - math.log(absent * len(present))
     ratio += _bring_log_density(target, own, len(sequence.steps))
     names = tuple(other for other in present if other != name)
-    return Proposal(_with_constructs(sequence, names, rest), "drop_construct_with_steps", ratio)
+    return Proposal(_with_constructs(sequence, names, rest), ("drop_construct_with_steps",), ratio)
 
 
 def _turn_changes(
@@ -169,7 +169,7 @@ def replace_construct(sequence: Sequence, rng: Random, context: MutationContext)
         return None
     # there and back: 1/c * 1/(M-c), times the drawn changes
     names = (*present[:place], new.name, *present[place + 1 :])
-    return Proposal(_with_constructs(sequence, names, turned[0]), "replace_construct", turned[1])
+    return Proposal(_with_constructs(sequence, names, turned[0]), ("replace_construct",), turned[1])
 
 
 def _shared_sizes(old: ArchitectureSpec, new: ArchitectureSpec) -> list[int | None]:
@@ -219,14 +219,14 @@ def replace_architecture(
     ratio = turned[1]
     ratio += calls * (_redrawn_log_density(new, old) - _redrawn_log_density(old, new))
     subject = replace(sequence.subject, architecture=new.name)
-    return Proposal(Sequence(subject, sequence.options, steps), "replace_architecture", ratio)
+    return Proposal(Sequence(subject, sequence.options, steps), ("replace_architecture",), ratio)
 
 
 def change_seed(sequence: Sequence, rng: Random, context: MutationContext) -> Proposal | None:
     """Build the subject from another seed: any other, so symmetric."""
     seed = (sequence.subject.seed + 1 + rng.randrange(SEEDS - 1)) % SEEDS
     subject = replace(sequence.subject, seed=seed)
-    return Proposal(replace(sequence, subject=subject), "change_seed", 0.0)
+    return Proposal(replace(sequence, subject=subject), ("change_seed",), 0.0)
 
 
 def _options(sequence: Sequence, context: MutationContext) -> dict[str, tuple[int, ...]]:
@@ -259,7 +259,7 @@ def grow_options(sequence: Sequence, rng: Random, context: MutationContext) -> P
     grown = _with_option(sequence, name, rng.choice(tables[name][1:]))
     # there: one of the usual options * 1/(values-1); back: one of the unusual options
     ratio = math.log(len(usual) * (len(tables[name]) - 1)) - math.log(len(unusual) + 1)
-    return Proposal(grown, "grow_options", ratio)
+    return Proposal(grown, ("grow_options",), ratio)
 
 
 def shrink_options(sequence: Sequence, rng: Random, context: MutationContext) -> Proposal | None:
@@ -272,4 +272,4 @@ def shrink_options(sequence: Sequence, rng: Random, context: MutationContext) ->
     # there: one of the unusual options; back: one of the usual options * 1/(values-1)
     usual = len(tables) - len(unusual) + 1
     ratio = math.log(len(unusual)) - math.log(usual * (len(tables[name]) - 1))
-    return Proposal(_with_option(sequence, name, tables[name][0]), "shrink_options", ratio)
+    return Proposal(_with_option(sequence, name, tables[name][0]), ("shrink_options",), ratio)

@@ -17,12 +17,13 @@ class Proposal:
     """A mutated sequence and what it takes to accept it.
 
     `log_ratio` is log q(old | new) - log q(new | old), the Hastings correction of the path that
-    `operator` took, paired with the one path by which its inverse leads back. It is -inf when no
-    path leads back: a chain must not accept, everybody else may.
+    `operators` took, paired with the one path by which their inverses lead back. It is -inf when no
+    path leads back: a chain must not accept, everybody else may. Without operators the proposal is
+    to stay.
     """
 
     sequence: Sequence
-    operator: str
+    operators: tuple[str, ...]
     log_ratio: float
 
 
