@@ -31,6 +31,12 @@ class TracerBusyError(RuntimeError):
     slug = "tracer-busy"
 
 
+class LibFuzzerMissingError(RuntimeError):
+    """No libFuzzer is loaded: import atheris's core before the counters are registered."""
+
+    slug = "libfuzzer-missing"
+
+
 class _ExplainMissing(MetaPathFinder):
     """Turns "No module named rondo._native.tracer" into a sentence that says how to build it.
 

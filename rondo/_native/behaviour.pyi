@@ -9,6 +9,8 @@ VERSION: int
 
 def hash64(data: Buffer | str, seed: int = 0) -> int: ...
 
+def as_hashes(source: Iterable[int]) -> Buffer: ...
+
 class BehaviourMap:
     __hash__: ClassVar[None]  # type: ignore[assignment]
     executions: int

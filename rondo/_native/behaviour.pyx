@@ -145,18 +145,18 @@ cdef int _by_key(const void* left, const void* right) noexcept nogil:
     return (a > b) - (a < b)
 
 
-def _hashes(source):
+def as_hashes(source):
     """The hashes of `source` as an unsigned 64-bit array; nothing is added when one is not a hash.
 
     Byte strings are refused: iterating one would quietly count its bytes as behaviours.
     """
     if isinstance(source, (bytes, bytearray, str)):
-        raise TypeError(f"add_many takes 64-bit hashes, not {type(source).__name__}")
+        raise TypeError(f"expected 64-bit hashes, not {type(source).__name__}")
     if not PyObject_CheckBuffer(source):
         return array("Q", source)
     view = memoryview(source)
     if view.format not in ("Q", "L") or view.itemsize != 8 or not view.c_contiguous:
-        raise TypeError(f"add_many takes unsigned 64-bit items, not format {view.format!r}")
+        raise TypeError(f"expected unsigned 64-bit items, not format {view.format!r}")
     return view
 
 
@@ -249,7 +249,7 @@ cdef class BehaviourMap:
 
         Returns how many had never been seen. All or nothing: one bad item adds none.
         """
-        cdef object source = _hashes(hashes)
+        cdef object source = as_hashes(hashes)
         cdef Py_buffer view
         cdef uint64_t* keys
         cdef size_t i, n, before = self._used

@@ -248,7 +248,9 @@ cdef class LineStore:
             counted[name] = counted.get(name, 0) + 1
         return counted
 
-    def __len__(self):
+    @property
+    def line_count(self):
+        """How many lines were ever seen. Not `len`, which would make an empty tracer false."""
         return self.lines_.found.used
 
     # ---------------------------------------------------------------- from process to process

@@ -112,7 +112,6 @@ def _reportable_lines(code):
 cdef Record* _make_record(LineTracer self, object code, int file) except NULL:
     """A record for one code object of interest, in the ring and in the code's slot."""
     cdef size_t words = 1
-    cdef void* old = rondo_get_extra(<PyObject*> code, slot)
     cdef Record* record
     lines = () if RONDO_MONITORING else _reportable_lines(code)
     if lines:
@@ -129,11 +128,10 @@ cdef Record* _make_record(LineTracer self, object code, int file) except NULL:
         record.span = max(lines) - record.first + 1
         record.total = record.remaining = len(lines)
     try:
-        rondo_set_extra(<PyObject*> code, slot, record)
+        rondo_set_extra(<PyObject*> code, slot, record)     # releases an earlier tracer's
     except BaseException:
         free(record)
         raise
-    _release(old)
     record.previous = &ring
     record.next = ring.next
     ring.next.previous = record
@@ -155,9 +153,7 @@ cdef Record* _first_sight(PyObject* raw) noexcept:
         if file >= 0:
             return _make_record(self, code, file)
         if not RONDO_MONITORING:        # there, PY_START is disabled instead: nothing to remember
-            old = rondo_get_extra(raw, slot)
-            rondo_set_extra(raw, slot, hot.tag)
-            _release(old)
+            rondo_set_extra(raw, slot, hot.tag)         # releases an earlier tracer's record
     except BaseException:
         hot.lines.dropped += 1
     return NULL
