@@ -8,7 +8,6 @@ MAGIC: bytes
 VERSION: int
 
 def hash64(data: Buffer | str, seed: int = 0) -> int: ...
-
 def as_hashes(source: Iterable[int]) -> Buffer: ...
 
 class BehaviourMap:

@@ -1,0 +1,1 @@
+"""Reports: what a campaign reached, as pages that a person reads."""
