@@ -145,8 +145,8 @@ class Hunger(Armed):
     def harm(self) -> None:
         eaten = []
         while True:
-            eaten.append(bytearray(b"x" * (4 << 20)))
-            time.sleep(0.002)
+            eaten.append(bytearray(b"x" * (8 << 20)))
+            time.sleep(0.001)
 
 
 class Mulish(Armed):

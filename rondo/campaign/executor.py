@@ -59,10 +59,6 @@ class Executor:
         except ServerLostError as error:
             raise WorkerError(f"the server of the workers is gone: {error}") from None
 
-    def close(self) -> None:
-        """End the worker and the server."""
-        self.server.close()
-
     def _retrying(self, data: bytes, *, fresh: bool) -> Result:
         """Run `data` once more when the server was lost, which is no fault of `data`."""
         try:

@@ -92,7 +92,6 @@ class Worker:
         if "preload" in answer:
             self.end()
             raise PreloadError(str(answer["preload"]))
-        self._journal = Journal(self._folder / "journal")
 
     def execute(self, data: bytes, limits: Limits, interrupted: Interrupted) -> Result:
         """Run `data`. Raises WorkerDiedError or ExecutionFaultError; the first ends this worker."""
@@ -111,10 +110,14 @@ class Worker:
         """Return the memory this worker holds."""
         return resident_bytes(self.pid)
 
-    def end(self) -> int:
-        """End this worker and return its raw wait status."""
+    def disconnect(self) -> None:
+        """Close the connection, at which an idle worker ends."""
         self._connection.close()
-        status = self._server.end(self.pid)
+
+    def end(self) -> int:
+        """End this worker and return its raw wait status. Raises ServerLostError."""
+        self.disconnect()
+        status = self._server.end(self)
         shutil.rmtree(self._folder, ignore_errors=True)
         return status
 
@@ -168,6 +171,7 @@ class Server:
         self.preloads = tuple(os.path.abspath(path) for path in preloads)
         self.folder = Path(tempfile.mkdtemp(prefix="rondo-"))
         self.restarts = 0
+        self._workers: set[Worker] = set()
         self.vocabulary: Vocabulary = self._start()
 
     def fork(self) -> Worker:
@@ -182,7 +186,9 @@ class Server:
         if not files:
             raise ServerLostError(wire_lost)
         connection = socket.socket(fileno=files[0])
-        return Worker(self, answer["pid"], connection, Path(answer["folder"]))
+        worker = Worker(self, answer["pid"], connection, Path(answer["folder"]))
+        self._workers.add(worker)
+        return worker
 
     def restart(self) -> None:
         """Replace a server that was lost."""
@@ -190,10 +196,11 @@ class Server:
         self._stop()
         self._start()
 
-    def end(self, pid: int) -> int:
-        """End the worker `pid`; return its raw wait status. Raises ServerLostError."""
+    def end(self, worker: Worker) -> int:
+        """End `worker`; return its raw wait status. Raises ServerLostError."""
+        self._workers.discard(worker)
         try:
-            wire.send(self._connection, {"do": "end", "pid": pid})
+            wire.send(self._connection, {"do": "end", "pid": worker.pid})
             status: int = wire.receive(self._connection)["status"]
         except wire.WireError as error:
             raise ServerLostError(str(error)) from None
@@ -256,6 +263,9 @@ class Server:
         }
 
     def _stop(self) -> None:
+        for worker in self._workers:
+            worker.disconnect()
+        self._workers.clear()
         self._connection.close()
         try:
             self._process.wait(GRACE)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib
 import os
 import shutil
 import signal
@@ -27,24 +26,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from rondo.campaign import wire
+from rondo.campaign.loading import load
 from rondo.campaign.processes import die_with_parent, kill_group, own_group
-from rondo.errors import RondoError, UnknownFrameworkError
+from rondo.errors import RondoError
 from rondo.frameworks.base import Framework
-from rondo.frameworks.registry import ADAPTERS, load_framework
-
-
-def load(name: str) -> Framework:
-    """Return the adapter called `name`, or the one that `module:Class` names."""
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        return load_framework(name)
-    try:
-        adapter = getattr(importlib.import_module(module), attribute)()
-    except (ImportError, AttributeError):
-        raise UnknownFrameworkError(name, sorted(ADAPTERS)) from None
-    if not isinstance(adapter, Framework):
-        raise UnknownFrameworkError(name, sorted(ADAPTERS))
-    return adapter
 
 
 @dataclass

@@ -104,7 +104,7 @@ class Triage:
         return explained_by(data, identity, constructs, self._run, self.vocabulary)
 
     def _confirm(self, data: bytes, identity: Identity) -> Result | None:
-        """Return a fresh result that shows `identity`; quarantine `data` and return None if flaky."""
+        """Return a fresh result that shows `identity`, or None and `data` goes to quarantine."""
         self.doing(f"confirming {identity}")
         confirmed = self._shown_twice(data, identity)
         if confirmed is None:

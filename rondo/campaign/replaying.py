@@ -1,0 +1,62 @@
+"""Replaying a file in a worker of its own, so that one which crashes is shown and not suffered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os.path import basename
+from pathlib import Path
+from typing import Any
+
+from rondo.campaign.executor import Executor
+from rondo.campaign.pool import ExecutionFaultError, Limits, Server
+from rondo.campaign.preload import check_preloads
+from rondo.errors import ReproducerError
+from rondo.findings.bucket import find_alarm
+from rondo.findings.replay import Replayable, check_vocabulary, read, shown_alarm
+from rondo.oracle.result import Alarm, Result
+from rondo.sequences.codec import decode
+from rondo.sequences.step import describe
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay showed. `alarm` is the one that confirms the bug, None when it is gone."""
+
+    file: Path
+    replayable: Replayable
+    decoded: dict[str, Any]
+    result: Result
+    alarm: Alarm | None
+    missing_preloads: tuple[str, ...] = ()
+
+
+def replay_file(
+    file: Path, *, framework: str = "torch", preloads: tuple[str, ...] = (), seconds: float = 120.0
+) -> Replayed:
+    """Replay `file` once in a fresh process. Raises RondoError."""
+    check_preloads(preloads)
+    replayable = read(file, framework=framework)
+    recorded = replayable.reproducer
+    by_name = ":" not in framework
+    server = Server(replayable.framework if by_name else framework, preloads=preloads)
+    try:
+        check_vocabulary(replayable, server.vocabulary)
+        executor = Executor(server, Limits(seconds), batch=1, interrupted=lambda: None)
+        result = executor.run_fresh(replayable.data)
+    except ExecutionFaultError as fault:
+        raise ReproducerError(f"{file} cannot be executed: {str(fault).splitlines()[-1]}") from None
+    finally:
+        server.close()
+    if recorded is not None and recorded.death:
+        alarm = find_alarm(result, recorded.identity, strict=False)
+    else:
+        alarm = shown_alarm(replayable, result)
+    given = {basename(path) for path in preloads}
+    return Replayed(
+        file,
+        replayable,
+        describe(decode(replayable.data, server.vocabulary), server.vocabulary),
+        result,
+        alarm,
+        tuple(name for name in (recorded.preloads if recorded else ()) if name not in given),
+    )
