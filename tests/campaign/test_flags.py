@@ -20,13 +20,16 @@ def test_defaults_are_those_of_the_settings() -> None:
     assert parse_flags(["corpus"]) == Settings((Path("corpus"),))
 
 
+EVERY_FLAG = """
+one -runs=5 -max_total_time=2.5 -seed=9 -max_len=300 -timeout=1.5 -rss_limit_mb=100
+-artifact_prefix=out/ -print_final_stats=1 -error_exitcode=77 -verbosity=2
+--framework m:C --backends a,b --sampler=random --constructs=x,y,x
+--architectures z two --preload p.py --preload=q.py --batch 1 --device cpu --json
+"""
+
+
 def test_every_flag_fills_its_setting() -> None:
-    assert parse_flags(
-        "one -runs=5 -max_total_time=2.5 -seed=9 -max_len=300 -timeout=1.5 -rss_limit_mb=100"
-        " -artifact_prefix=out/ -print_final_stats=1 -error_exitcode=77 -verbosity=2"
-        " --framework m:C --backends a,b --sampler=random --constructs=x,y,x"
-        " --architectures z two --preload p.py --preload=q.py --batch 1 --device cpu --json".split()
-    ) == Settings(
+    assert parse_flags(EVERY_FLAG.split()) == Settings(
         corpora=(Path("one"), Path("two")),
         framework="m:C",
         runs=5,

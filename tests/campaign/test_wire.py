@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,8 +42,6 @@ def test_a_message_arrives_as_it_was_sent(message: dict[str, Any]) -> None:
 
 
 def test_a_message_longer_than_the_buffer_arrives(pair: Pair) -> None:
-    import threading
-
     message = {"data": bytes(range(256)) * 20_000}
     sender = threading.Thread(target=wire.send, args=(pair[0], message))
     sender.start()
@@ -50,16 +49,22 @@ def test_a_message_longer_than_the_buffer_arrives(pair: Pair) -> None:
     sender.join()
 
 
-@given(st.binary(max_size=64))
-def test_any_bytes_are_a_message_or_a_wire_error(data: bytes) -> None:
+def received(data: bytes) -> wire.Message | str:
+    """Return what `data` says, or why it says nothing."""
     one, other = socket.socketpair()
     with other:
         with one:
             one.sendall(data)
         try:
-            assert isinstance(wire.receive(other), dict)
+            return wire.receive(other)
         except wire.WireError as error:
-            assert "\n" not in str(error)
+            return str(error)
+
+
+@given(st.binary(max_size=64))
+def test_any_bytes_are_a_message_or_one_line(data: bytes) -> None:
+    said = received(data)
+    assert isinstance(said, dict) or "\n" not in said
 
 
 @pytest.mark.parametrize(
@@ -72,18 +77,14 @@ def test_any_bytes_are_a_message_or_a_wire_error(data: bytes) -> None:
         (b"\x01\x00\x00\x00\x07", "is a int"),
     ],
 )
-def test_damage_is_named(pair: Pair, data: bytes, says: str) -> None:
-    pair[0].sendall(data)
-    pair[0].shutdown(socket.SHUT_WR)
-    with pytest.raises(wire.WireError, match=says):
-        wire.receive(pair[1])
+def test_damage_is_named(data: bytes, says: str) -> None:
+    assert says in received(data)
 
 
 def test_sending_to_a_closed_end_is_an_error(pair: Pair) -> None:
     pair[1].close()
     with pytest.raises(wire.WireError, match="gone"):
-        for _ in range(100):
-            wire.send(pair[0], {"data": bytes(10_000)})
+        wire.send(pair[0], {"data": bytes(10_000)})
 
 
 def test_the_vocabulary_arrives_equal(pair: Pair) -> None:
