@@ -130,11 +130,12 @@ class Enumerator(Random):
         self.probability: Fraction | float = Fraction(1)
 
     def _decide(self, weights: list[Any]) -> int:
+        possible = [number for number, weight in enumerate(weights) if weight]
         depth = len(self.widths)
-        self.widths.append(len(weights))
+        self.widths.append(len(possible))
         if depth == len(self.script):
             self.script.append(0)
-        choice = self.script[depth]
+        choice = possible[self.script[depth]]
         self.probability *= weights[choice]
         return choice
 
@@ -178,8 +179,7 @@ def outcomes(function: Callable[[Random], Outcome]) -> Iterator[tuple[Outcome, f
     rng = Enumerator()
     while True:
         outcome = function(rng)
-        if rng.probability:
-            yield outcome, float(rng.probability)
+        yield outcome, float(rng.probability)
         if not rng.advance():
             return
 
