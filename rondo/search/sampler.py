@@ -87,7 +87,8 @@ class SearchState:
         for entry in corpus:
             library.add(entry.sequence)
         distribution = SequenceDistribution(vocabulary, max_length=max_length)
-        return cls(distribution, corpus, ledger or BehaviourLedger(), library, Counter())
+        known = BehaviourLedger() if ledger is None else ledger
+        return cls(distribution, corpus, known, library, Counter())
 
 
 class RecordingSampler:
