@@ -1,47 +1,64 @@
-"""context_manager: a user's context manager with state, entered by the forward."""
+"""context_manager: users' context managers that count, negate and hand out state of the module."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import TracebackType
 
 from torch import Tensor, nn
 
 from rondo.subjects.target import Construct
 
 
-class Scope:
-    """Counts entries and hands out an amount."""
+class Meter:
+    """What a scope reads and counts."""
 
     def __init__(self) -> None:
         self.amount = 0.5
         self.depth = 0
         self.entries = 0
 
-    def __enter__(self) -> float:
-        self.depth += 1
-        self.entries += 1
-        return self.amount
 
-    def __exit__(self, *details: object) -> None:
-        self.depth -= 1
+class Scope:
+    """A context manager made anew by each call."""
+
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
+
+    def __enter__(self) -> float:
+        self.meter.depth += 1
+        self.meter.entries += 1
+        return self.meter.amount
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.meter.depth -= 1
+
+
+@contextmanager
+def negated(module: ContextManager) -> Iterator[float]:
+    """Hand out the module's factor, negated as long as the context lasts."""
+    module.factor = -module.factor
+    try:
+        yield module.factor
+    finally:
+        module.factor = -module.factor
 
 
 class ContextManager(nn.Module):
     def __init__(self, features: int) -> None:
         super().__init__()
-        self.scope = Scope()
+        self.meter = Meter()
         self.factor = 0.5
 
-    @contextmanager
-    def scaled(self) -> Iterator[float]:
-        self.factor = -self.factor
-        yield self.factor
-        self.factor = -self.factor
-
     def forward(self, hidden: Tensor) -> Tensor:
-        with self.scope as amount, self.scaled() as factor:
-            return hidden * factor + amount + self.scope.depth / 8
+        with Scope(self.meter) as amount, negated(self) as factor:
+            return hidden * factor + amount + self.meter.depth / 8
 
 
 CONSTRUCT = Construct("context_manager", ContextManager, kind="py-object guard")
@@ -50,7 +67,7 @@ CONSTRUCT = Construct("context_manager", ContextManager, kind="py-object guard")
 @CONSTRUCT.change(values=2)
 def set_amount(module: ContextManager, value: int) -> None:
     """Set the amount that entering hands out."""
-    module.scope.amount = (-1.0, 0.5)[value]
+    module.meter.amount = (-1.0, 0.5)[value]
 
 
 @CONSTRUCT.change(values=2)
@@ -65,9 +82,9 @@ def rebind_enter(module: ContextManager, value: int) -> None:
     sign = (-1, 1)[value]
 
     def enter(self: Scope) -> float:
-        self.depth += 1
-        self.entries += 1
-        return sign * self.amount
+        self.meter.depth += 1
+        self.meter.entries += 1
+        return sign * self.meter.amount
 
     Scope.__enter__ = enter  # type: ignore[method-assign]
 
@@ -75,5 +92,5 @@ def rebind_enter(module: ContextManager, value: int) -> None:
 @CONSTRUCT.observe
 def counts(module: ContextManager) -> dict[str, object]:
     """Report depth, entries and factor."""
-    scope = module.scope
-    return {"depth": scope.depth, "entries": scope.entries, "factor": module.factor}
+    meter = module.meter
+    return {"depth": meter.depth, "entries": meter.entries, "factor": module.factor}

@@ -1,4 +1,4 @@
-"""graph_break: explicit breaks in contexts and loops, with Python state live across them."""
+"""graph_break: explicit breaks, in a context and in a row, with Python state live across them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ class GraphBreak(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         amounts = {"first": 0.5, "second": -0.25}
-        for index in range(self.breaks):
+        if self.breaks > 0:
             hidden = hidden.sin() + amounts["first"]
             torch._dynamo.graph_break()
-            amounts["first"] = amounts["second"] + index / 4
+            amounts["first"] = amounts["second"] + self.breaks / 4
+        if self.breaks > 1:
+            hidden = hidden.sin() + amounts["first"]
+            torch._dynamo.graph_break()
+            amounts["second"] = 0.125
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.inside):
             hidden = hidden * 2
             if self.inside:
                 torch._dynamo.graph_break()
             hidden = hidden.cos()
-        self.history.append(amounts["first"])
+        self.history.append(amounts["first"] + amounts["second"])
         return hidden + len(self.history) / 8
 
 
@@ -35,7 +39,7 @@ CONSTRUCT = Construct("graph_break", GraphBreak, kind="py-object guard", guarded
 
 @CONSTRUCT.change(values=3)
 def set_breaks(module: GraphBreak, value: int) -> None:
-    """Set the number of breaks in the loop."""
+    """Set the number of breaks in a row."""
     module.breaks = (0, 2, 1)[value]
 
 

@@ -51,9 +51,9 @@ def clear_history(module: ListContent, value: int) -> None:
 
 
 @CONSTRUCT.change(values=2)
-def share(module: ListContent, value: int) -> None:
-    """Let one list be both the amounts and a second name of theirs, or part them."""
-    module.amounts = module.amounts if value == 0 else list(module.amounts)
+def replace(module: ListContent, value: int) -> None:
+    """Hold another list: of other amounts, or one like the first."""
+    module.amounts = [[-0.25, 0.5, 1.0], [0.25, -0.5]][value]
 
 
 @CONSTRUCT.observe

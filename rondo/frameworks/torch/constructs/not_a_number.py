@@ -30,4 +30,4 @@ CONSTRUCT = Construct("not_a_number", NotANumber, kind="py-object guard", guarde
 @CONSTRUCT.change(values=5)
 def set_fill(module: NotANumber, value: int) -> None:
     """Give the attribute another value: infinite, finite, another NaN, or the first NaN."""
-    module.fill = (math.inf, 0.5, float("nan"), -math.inf, math.nan)[value]
+    module.fill = (math.inf, 0.5, float("nan"), -0.5, math.nan)[value]
