@@ -97,4 +97,6 @@ def set_cached(module: GCN, value: int) -> None:
 def cut_graph(module: GCN, value: int) -> None:
     """Remove the kept edges to the first node, in place."""
     if module.conv2.normalised is not None:
-        module.conv2.normalised[:, 0] = 0.0
+        # In inference mode, which may write to its own tensors as well as to ordinary ones.
+        with torch.inference_mode():
+            module.conv2.normalised[:, 0] = 0.0

@@ -78,7 +78,9 @@ def forget(module: GRU, value: int) -> None:
 def overwrite_state(module: GRU, value: int) -> None:
     """Fill the carried state in place."""
     if module.hidden is not None:
-        module.hidden.fill_((1.0, 0.0)[value])
+        # In inference mode, which may write to its own tensors as well as to ordinary ones.
+        with torch.inference_mode():
+            module.hidden.fill_((1.0, 0.0)[value])
 
 
 @ARCHITECTURE.change(values=3)

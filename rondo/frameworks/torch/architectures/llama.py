@@ -30,8 +30,13 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
 class RingCache(nn.Module):
     """The latest `WINDOW` keys and values; the write place wraps around.
 
-    All of its bookkeeping is tensors written in place, so that one compiled graph serves every
-    position: no integer to guard on, and every mistake in a mutation shows in the next call.
+    All of its bookkeeping is tensors, so that one compiled graph serves every position: no integer
+    to guard on, and every mistake in a mutation shows in the next call.
+
+    Where gradients are wanted the counter is replaced unless told to count in place. The gradients
+    of that way are wrong when compiled: the backward pass computes the angles again, from the
+    counter of the next call (pytorch/pytorch#197039). It would hide whatever else there is to find,
+    so it is a change.
     """
 
     keys: Tensor
@@ -46,6 +51,7 @@ class RingCache(nn.Module):
         self.register_buffer("values", torch.zeros(shape))
         self.register_buffer("held", torch.full((WINDOW,), -1))
         self.register_buffer("position", torch.zeros((), dtype=torch.int64))
+        self.count_in_place = False
 
     def reset(self) -> None:
         """Forget everything, in place."""
@@ -72,7 +78,10 @@ class RingCache(nn.Module):
         self.keys[:batch] = keys.detach()
         self.values[:batch] = values.detach()
         self.held.index_copy_(0, slots, places)
-        self.position += length
+        if self.count_in_place or not torch.is_grad_enabled():
+            self.position += length
+        else:
+            self.position = self.position + length
         visible = (self.held >= 0) & (self.held <= places[:, None])
         return keys, values, visible
 
@@ -178,6 +187,15 @@ def reset_cache(module: Llama, value: int) -> None:
 def set_base(module: Llama, value: int) -> None:
     """Stretch the rotary positions by another base, written into the buffer in place."""
     module.frequencies.copy_(rope_frequencies((500.0, 1e6, 1e4)[value]))
+
+
+@ARCHITECTURE.change(values=2)
+def set_count_in_place(module: Llama, value: int) -> None:
+    """Begin anew with counters that are written in place, or that are replaced."""
+    reset_cache(module, 0)
+    for layer in module.modules():
+        if isinstance(layer, RingCache):
+            layer.count_in_place = (True, False)[value]
 
 
 @ARCHITECTURE.change(values=2)

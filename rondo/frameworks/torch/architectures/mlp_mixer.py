@@ -16,7 +16,9 @@ class MixerBlock(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.norm1 = nn.LayerNorm(WIDTH)
-        self.mix_tokens = FeedForward(TOKENS, 12, dropout=0.1)
+        # No dropout here: `aot_eager` views its transposed gradient and raises in every backward
+        # pass (pytorch/pytorch#120035).
+        self.mix_tokens = FeedForward(TOKENS, 12)
         self.norm2 = nn.LayerNorm(WIDTH)
         self.mix_channels = FeedForward(WIDTH, 16, dropout=0.1)
         self.drop_path = DropPath(0.1)

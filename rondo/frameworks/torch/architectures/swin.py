@@ -139,5 +139,7 @@ def forget_masks(module: Swin, value: int) -> None:
 @ARCHITECTURE.change()
 def weaken_masks(module: Swin, value: int) -> None:
     """Let kept masks leak: one of them in place, as a user who tunes them does."""
-    for mask in module.shifted.attention.masks.values():
-        mask.mul_(0.01)
+    # In inference mode, which may write to its own tensors as well as to ordinary ones.
+    with torch.inference_mode():
+        for mask in module.shifted.attention.masks.values():
+            mask.mul_(0.01)

@@ -30,7 +30,12 @@ class VAE(nn.Module):
 
     def sample(self, mean: Tensor, log_variance: Tensor) -> Tensor:
         """Draw a latent by reparameterisation, with less noise in the first steps."""
-        self.steps += 1
+        if torch.is_grad_enabled():
+            # Not in place: compiled backward passes read the counter again, after it has moved
+            # (pytorch/pytorch#197039), which would hide whatever else there is to find.
+            self.steps = self.steps + 1
+        else:
+            self.steps += 1
         warmth = (self.steps / self.warm_up).clamp(max=1.0).to(mean.dtype)
         deviation = torch.exp(0.5 * log_variance)
         return mean + self.temperature * warmth * deviation * torch.randn_like(deviation)
