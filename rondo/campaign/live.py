@@ -50,7 +50,7 @@ class LiveStatus:
         """Print the finding above the live lines."""
         self._snapshot = snapshot
         text = Text.assemble(
-            ("FIND ", "bold red"), note.identity, (f" ({note.steps} steps) ", "dim"), note.path
+            ("FIND ", "bold red"), note.bucket, (f" ({note.size}) ", "dim"), note.path
         )
         self._console.print(text)
 

@@ -55,12 +55,21 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class FindingNote:
-    """A finding as it is told: what, where it lies, how short it became."""
+    """A finding as it is told: what, where it lies, how short it became.
 
-    identity: str
+    `shortened` is False where the campaign ended first, or the shorter form did not hold.
+    """
+
+    bucket: str
     path: str
     steps: int
     execution: int
+    shortened: bool = True
+
+    @property
+    def size(self) -> str:
+        """How long it is, in words."""
+        return f"{self.steps} steps" if self.shortened else f"{self.steps} steps, not shortened"
 
 
 def size_text(size: int) -> str:
@@ -111,7 +120,7 @@ class PlainStatus:
 
     def finding(self, note: FindingNote, snapshot: Snapshot) -> None:
         """Print the finding."""
-        self._print(f"#{note.execution}\tFIND   {note.identity} ({note.steps} steps): {note.path}")
+        self._print(f"#{note.execution}\tFIND   {note.bucket} ({note.size}): {note.path}")
 
     def info(self, text: str) -> None:
         """Print the line as libFuzzer does."""
@@ -146,7 +155,8 @@ class JsonStatus:
 
     def finding(self, note: FindingNote, snapshot: Snapshot) -> None:
         """Print the finding with the figures."""
-        told = {"identity": note.identity, "path": note.path, "steps": note.steps}
+        told = {"bucket": note.bucket, "path": note.path, "steps": note.steps}
+        told["shortened"] = note.shortened
         self._print({"event": "finding", **told, **_figures(snapshot)})
 
     def info(self, text: str) -> None:

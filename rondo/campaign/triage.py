@@ -122,12 +122,12 @@ class Triage:
             short = self._shortener(data, alarm).run()
             shown = self._shown_twice(short.data, short.alarm.identity)
         except StoppedError:
-            self._file(data, alarm.identity, confirmed, original=data)
+            self._file(data, alarm.identity, confirmed, original=data, shortened=False)
             raise
         if shown is None:
-            self._file(data, alarm.identity, confirmed, original=data)
+            self._file(data, alarm.identity, confirmed, original=data, shortened=False)
         else:
-            self._file(short.data, short.alarm.identity, shown, original=data)
+            self._file(short.data, short.alarm.identity, shown, original=data, shortened=True)
 
     def _shortener(self, data: bytes, alarm: Alarm) -> Shortener:
         hangs = alarm.identity.verdict == DIED and alarm.identity.effect == Cause.TIMEOUT.value
@@ -159,7 +159,9 @@ class Triage:
         except ExecutionFaultError:
             return Result("fault")
 
-    def _file(self, data: bytes, identity: Identity, result: Result, *, original: bytes) -> None:
+    def _file(
+        self, data: bytes, identity: Identity, result: Result, *, original: bytes, shortened: bool
+    ) -> None:
         """Write a confirmed alarm down unless its bucket is known."""
         sequence = decode(data, self.vocabulary)
         bucket = bucket_of(identity, sequence)
@@ -185,8 +187,14 @@ class Triage:
         self.buckets[bucket] = None
         self.stats.findings += 1
         self.stats.findings_by_verdict[identity.verdict] += 1
-        steps = len(sequence.steps)
-        self.report(FindingNote(str(bucket), str(path), steps, self.stats.executions))
+        note = FindingNote(
+            bucket=str(bucket),
+            path=str(path),
+            steps=len(sequence.steps),
+            execution=self.stats.executions,
+            shortened=shortened,
+        )
+        self.report(note)
 
     def _ask_environment(self) -> dict[str, str]:
         """Return the framework's environment; empty when there is no time left to ask."""
