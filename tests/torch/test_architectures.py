@@ -11,6 +11,7 @@ import random
 import statistics
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -26,6 +27,7 @@ ARCHITECTURES = {
         "rondo.frameworks.torch.architectures", "ARCHITECTURE", Architecture
     ).items()
 }
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "architectures.md"
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 SLOWEST_FORWARD = 0.010
 """Seconds. The aim is 0.002; a loaded machine gets five times that."""
@@ -328,3 +330,30 @@ def test_compiled_agrees_with_eager(architecture: Architecture, backend: str) ->
         given = inputs(architecture, seed=seed)
         torch.testing.assert_close(compiled(*given), expected_module(*given))
     torch.testing.assert_close(state(module), state(expected_module))
+
+
+def documented_row(architecture: Architecture, state: str) -> str:
+    """Return the architecture's row of docs/architectures.md; only `state` is written by hand."""
+    described = ", ".join(
+        f"{spec.name}{'?' if spec.optional else ''}: "
+        f"{f'index < {spec.high}' if spec.kind == 'index' else spec.kind} "
+        f"({', '.join(map(str, spec.shape))})"
+        for spec in architecture.schema.inputs
+    )
+    sizes = ", ".join(
+        f"{dimension.name} {'/'.join(map(str, dimension.sizes))}"
+        for dimension in architecture.schema.dimensions
+        if dimension.name != BATCH
+    )
+    changes = ", ".join(f"`{action.spec.name}`" for action in architecture.actions)
+    cells = (architecture.name, state, described, sizes, str(architecture.features), changes)
+    return "| " + " | ".join(cell or "-" for cell in cells) + " |"
+
+
+def test_the_documentation_describes_exactly_these_architectures() -> None:
+    text = DOCUMENTATION.read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
+    names = [row.split(" | ")[0].removeprefix("| ") for row in rows]
+    assert sorted(names) == sorted(ARCHITECTURES)
+    for name, row in zip(names, rows, strict=True):
+        assert row == documented_row(ARCHITECTURES[name], row.split(" | ")[1])
