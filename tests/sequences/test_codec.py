@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rondo.sequences.codec import HEADER, CodecError, decode, decode_strict, encode
 from rondo.sequences.step import Call, Change, Options, Sequence, SubjectSpec, normalise
-from rondo.sequences.vocabulary import name_id
+from rondo.sequences.vocabulary import Vocabulary, name_id
 from tests import toys
 
 TOY = toys.toy_vocabulary()
@@ -134,3 +134,21 @@ def test_decoding_is_equal_in_a_process_with_another_hash_seed() -> None:
     }
     assert len(digests) == 1
     assert len(digests.pop()) == 64
+
+
+def test_a_vocabulary_without_constructs_decodes_too() -> None:
+    bare = TOY.restricted(constructs=frozenset())
+    sequence = decode(HEADER + bytes([7]) + b"anybyte", bare)
+    assert sequence.subject.constructs == ()
+    assert normalise(sequence, bare) == sequence
+
+
+def test_names_that_share_an_id_are_refused() -> None:
+    seen: dict[int, str] = {}
+    for name in (f"construct {n}" for n in range(5000)):
+        other = seen.setdefault(name_id(name), name)
+        if other != name:
+            break
+    clash = (toys.target(other, 1), toys.target(name, 1))
+    with pytest.raises(ValueError, match="share one 16-bit id"):
+        Vocabulary("clash", TOY.architectures, clash, TOY.ambient, ("only",))
