@@ -47,6 +47,10 @@ class Program(ABC):
     def call(self, call: Call, *, compiled: bool) -> Observation:
         """Invoke the subject once and return all that a user sees afterwards."""
 
+    def invoke(self, call: Call, *, compiled: bool) -> None:
+        """Invoke the subject once and look at nothing: what a call costs without an oracle."""
+        self.call(call, compiled=compiled)
+
     @abstractmethod
     def change(self, change: Change) -> Observation | None:
         """Change program state; in a compiled arm also what configures later compiles.

@@ -58,7 +58,9 @@ class NamespaceSnapshot:
         """Put every name, class attribute, container and function field back. Idempotent."""
         for namespace, before in self._globals:
             for name in [name for name in namespace if name not in before]:
-                del namespace[name]
+                # Compilers install names of this form for their own use and remove them themselves.
+                if not name.startswith("__"):
+                    del namespace[name]
             for name, value in before.items():
                 if namespace.get(name, _ABSENT) is not value:
                     namespace[name] = value

@@ -111,6 +111,17 @@ class TorchProgram(Program):
 
     def call(self, call: Call, *, compiled: bool) -> Observation:
         """Invoke the subject once; a raised exception becomes part of the observation."""
+        inputs, outcome = self._invoke(call, compiled=compiled)
+        observation = self._observe(inputs, outcome)
+        if outcome.error is None:
+            self._earlier.append(outcome.outputs)
+        return observation
+
+    def invoke(self, call: Call, *, compiled: bool) -> None:
+        """Invoke the subject once and look at nothing."""
+        self._invoke(call, compiled=compiled)
+
+    def _invoke(self, call: Call, *, compiled: bool) -> tuple[Inputs, _Outcome]:
         inputs = self.inputs(call)
         marks, self.settings.marks = self.settings.marks, []
         if compiled:
@@ -129,10 +140,7 @@ class TorchProgram(Program):
             thread.join()
         else:
             run()
-        observation = self._observe(inputs, outcome)
-        if outcome.error is None:
-            self._earlier.append(outcome.outputs)
-        return observation
+        return inputs, outcome
 
     def _observe(self, inputs: Inputs, outcome: _Outcome) -> Observation:
         error = outcome.error
