@@ -73,7 +73,8 @@ class Corpus:
     def load(self, folder: Path) -> int:
         """Add every file below `folder` and return how many there were.
 
-        README files, dotfiles and subfolders named for another framework are passed over.
+        What belongs beside sequences is passed over: README files, Python files (they write seeds),
+        dotfiles, and subfolders named for another framework.
         """
         if not folder.is_dir():
             raise CorpusError(f"corpus folder {folder} does not exist")
@@ -81,8 +82,7 @@ class Corpus:
         foreign = ADAPTERS.keys() - {self.vocabulary.framework}
         for path in sorted(folder.rglob("*")):
             parts = path.relative_to(folder).parts
-            passed_over = parts[-1].startswith("README") or parts[0] in foreign
-            if path.is_file() and not passed_over and not any(p.startswith(".") for p in parts):
+            if path.is_file() and parts[0] not in foreign and not _is_beside(parts):
                 self._load_file(path, "/".join(parts).removesuffix(SUFFIX))
         return len(self) - before
 
@@ -162,3 +162,9 @@ class Corpus:
             if self.directory is not None and not entry.seed and entry.name not in self._unsaved:
                 path = self.directory / f"{entry.name}{SUFFIX}"
                 assert path.read_bytes() == data, f"{path} does not hold {data.hex()}"
+
+
+def _is_beside(parts: tuple[str, ...]) -> bool:
+    """Tell whether a file, by the parts of its path, only lies beside the sequences."""
+    hidden = any(part.startswith(".") or part == "__pycache__" for part in parts)
+    return hidden or parts[-1].startswith("README") or parts[-1].endswith(".py")

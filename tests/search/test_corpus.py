@@ -35,7 +35,9 @@ def test_every_file_of_the_folder_is_loaded(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "zero.seq").write_bytes(encode(ONE))
     (tmp_path / "deep" / "er" / "two").write_bytes(encode(TWO))
-    (tmp_path / "README.md").write_text("not a sequence")
+    (tmp_path / "__pycache__").mkdir()
+    for name in ("README.md", "seeds.py", "__pycache__/seeds.cpython-311.pyc"):
+        (tmp_path / name).write_text("not a sequence")
     (tmp_path / ".hidden.seq").write_text("not a sequence")
     (tmp_path / ".git" / "index").write_text("not a sequence")
     corpus = Corpus(tmp_path, TOY)
