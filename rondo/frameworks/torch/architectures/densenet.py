@@ -13,6 +13,13 @@ from rondo.subjects.target import Architecture
 
 
 class DenseLayer(nn.Module):
+    """Reads all earlier features, and may compute itself again in backward to save memory.
+
+    That moves the running statistics twice in eager. Compiled they move once, or the `eager` back
+    end raises: mutations inside a checkpoint are where compilers differ, hence a change and not
+    the default.
+    """
+
     def __init__(self, channels: int, growth: int) -> None:
         super().__init__()
         self.norm = nn.BatchNorm2d(channels)
