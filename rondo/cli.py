@@ -31,6 +31,12 @@ PRELOAD = click.option(
 )
 
 
+class CoverageError(RondoError):
+    """A campaign's line coverage cannot be reported."""
+
+    slug = "coverage"
+
+
 class _Group(click.Group):
     """Turns Rondo's errors into one line, whatever command raises them."""
 
@@ -168,3 +174,26 @@ def listed(what: str, vocabulary: Vocabulary) -> list[str]:
             operand = f"0..{action.values - 1}" if action.values > 1 else ""
             lines.append(f"{f'{target.name}.{action.name}({operand})':<44} {action.doc}")
     return lines
+
+
+@main.group()
+def coverage() -> None:
+    """Report which of the compiler's lines a campaign reached."""
+
+
+@coverage.command("html")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Where the pages go.  [FOLDER/coverage/html]"
+)
+def coverage_html(folder: Path, out: Path | None) -> None:
+    """Write coverage.py's HTML report of the campaign in FOLDER."""
+    from rondo.report.coverage import write_html
+
+    out = out or folder / "coverage" / "html"
+    try:
+        figures = write_html(folder, out)
+    except OSError as error:
+        raise CoverageError(str(error)) from None
+    click.echo(figures[-1])
+    click.echo(f"open {out / 'index.html'}")

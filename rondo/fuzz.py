@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 
 from rondo.campaign.flags import HELP_FLAGS, help_text, parse_flags
@@ -50,21 +50,23 @@ def run(settings: Settings) -> int:
     check_folders(settings.corpora)
     check_preloads(settings.preloads)
     artifacts = Artifacts(settings.artifact_prefix)
-    stop = Stop(settings.max_total_time)
+    stop = Stop()
     with ExitStack() as stack:
         stack.enter_context(stop.listening())
         status = _status(settings)
         stack.callback(status.close)
         status.info(f"Seed: {settings.seed}")
-        server = Server(settings.framework, preloads=settings.preloads)
-        stack.callback(server.close)
-        scope = Scope.of(settings, server.vocabulary, usual_length=MAX_LENGTH)
-        corpus, left_out = open_corpus(settings, server.vocabulary, scope)
-        status.info(f"{len(corpus)} seeds" + (f", {left_out} out of scope" if left_out else ""))
-        limits = Limits(settings.timeout, settings.rss_limit_mb << 20)
-        executor = Executor(server, limits, settings.batch, stop.check)
-        with suppress(StoppedError):
+        try:
+            server = Server(settings.framework, preloads=settings.preloads, interrupted=stop.check)
+            stack.callback(server.close)
+            scope = Scope.of(settings, server.vocabulary, usual_length=MAX_LENGTH)
+            corpus, left_out = open_corpus(settings, server.vocabulary, scope)
+            limits = Limits(settings.timeout, settings.rss_limit_mb << 20)
+            executor = Executor(server, limits, settings.batch, stop.check)
             executor.start()
+        except StoppedError:
+            return SIGNALLED + stop.signal
+        status.info(f"{len(corpus)} seeds" + (f", {left_out} out of scope" if left_out else ""))
         state = SearchState.begin(scope.vocabulary, corpus, max_length=scope.max_length)
         sampler = create_sampler(
             settings.sampler, state, seed=settings.seed, backends=scope.backends
@@ -72,6 +74,7 @@ def run(settings: Settings) -> int:
         campaign = Campaign(
             settings, server.vocabulary, executor, state, sampler, artifacts, status, stop
         )
+        stop.start_clock(settings.max_total_time)
         try:
             campaign.run()
         finally:

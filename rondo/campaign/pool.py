@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rondo.campaign import wire
@@ -43,10 +43,11 @@ Interrupted = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one execution may use."""
+    """What one execution may use, and how long a new worker's preloads may take."""
 
     seconds: float = 60.0
     resident_bytes: int = 4096 << 20
+    ready_seconds: float = 60.0
 
 
 class FrameworkError(RondoError):
@@ -82,7 +83,7 @@ class Worker:
     def wait_ready(self, limits: Limits, interrupted: Interrupted) -> None:
         """Wait until the preloads have run. Raises PreloadError, or WorkerError on a death."""
         try:
-            answer = self._answer(limits, interrupted)
+            answer = self._answer(replace(limits, seconds=limits.ready_seconds), interrupted)
         except WorkerDiedError as died:
             death = died.death
             how = f"{death.cause.value} {death.detail}".strip()
@@ -166,7 +167,14 @@ class Worker:
 class Server:
     """The server process: started, asked for workers, restarted when it is lost, ended."""
 
-    def __init__(self, framework: str, *, preloads: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        framework: str,
+        *,
+        preloads: tuple[str, ...] = (),
+        interrupted: Interrupted = lambda: None,
+    ) -> None:
+        self._interrupted = interrupted
         self.framework = framework
         self.preloads = tuple(os.path.abspath(path) for path in preloads)
         self.folder = Path(tempfile.mkdtemp(prefix="rondo-"))
@@ -232,8 +240,8 @@ class Server:
             )
         theirs.close()
         self._connection = ours
-        ours.settimeout(START_SECONDS)
         try:
+            self._wait_for_hello()
             hello = wire.receive(ours)
         except wire.WireError as error:
             said = self._log.read_text(errors="replace").strip().rpartition("\n")[2]
@@ -244,6 +252,19 @@ class Server:
             raise FrameworkError(hello["error"])
         ours.settimeout(GRACE * 6)
         return wire.vocabulary_from_data(hello["vocabulary"])
+
+    def _wait_for_hello(self) -> None:
+        """Wait until the server says something. Raises WorkerError when it does not come to it."""
+        deadline = time.monotonic() + START_SECONDS
+        while not select.select([self._connection], [], [], TICK)[0]:
+            try:
+                self._interrupted()
+            except BaseException:
+                self.close()
+                raise
+            if time.monotonic() > deadline:
+                self.close()
+                raise WorkerError(f"{self.framework} is not loaded after {START_SECONDS:.0f} s")
 
     def _environment(self) -> dict[str, str]:
         """Return what the framework must find in its environment.
@@ -267,6 +288,7 @@ class Server:
             worker.disconnect()
         self._workers.clear()
         self._connection.close()
+        self._process.terminate()
         try:
             self._process.wait(GRACE)
         except subprocess.TimeoutExpired:

@@ -25,15 +25,22 @@ class StoppedError(Exception):
 class Stop:
     """Remembers that, and why, the campaign should stop."""
 
-    def __init__(self, seconds: float = 0.0) -> None:
+    def __init__(self) -> None:
         self.signal = 0
-        self.started = time.monotonic()
-        self._deadline = self.started + seconds if seconds else float("inf")
+        self.start_clock(0.0)
+
+    def start_clock(self, seconds: float) -> None:
+        """Count from now, and stop after `seconds` (0: never).
+
+        Called once the framework is there: importing it is not fuzzing.
+        """
+        self._started = time.monotonic()
+        self._deadline = self._started + seconds if seconds else float("inf")
 
     @property
     def elapsed(self) -> float:
         """Seconds since the start."""
-        return time.monotonic() - self.started
+        return time.monotonic() - self._started
 
     @property
     def requested(self) -> bool:

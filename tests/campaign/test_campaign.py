@@ -225,13 +225,18 @@ def test_a_sequence_that_cannot_be_executed_is_kept_with_its_traceback(
     assert statistics(done.stderr)["findings"] == 1
 
 
-def start(tmp_path: Path, environment: dict[str, str], *flags: str) -> subprocess.Popen[str]:
-    """Start an endless campaign and return once it runs."""
+def launch(tmp_path: Path, environment: dict[str, str], *flags: str) -> subprocess.Popen[str]:
+    """Start an endless campaign."""
     (tmp_path / "corpus").mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "rondo.fuzz", "corpus", "--framework", TOY, "-seed=7", *flags]
-    process = subprocess.Popen(
+    command = [sys.executable, "-m", "rondo.fuzz", "corpus", "-seed=7", *flags]
+    return subprocess.Popen(
         command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
     )
+
+
+def start(tmp_path: Path, environment: dict[str, str], *flags: str) -> subprocess.Popen[str]:
+    """Start an endless campaign over the toy and return once it runs."""
+    process = launch(tmp_path, environment, "--framework", TOY, *flags)
     assert process.stderr is not None
     for line in process.stderr:
         if "INITED" in line:
@@ -243,6 +248,23 @@ def assert_gone(processes: list[psutil.Process], within: float) -> None:
     _, alive = psutil.wait_procs(processes, timeout=within)
     left = [p for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
     assert left == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_while_the_framework_loads(
+    environment: dict[str, str], tmp_path: Path, number: int, code: int
+) -> None:
+    framework = "tests.campaign.odd_adapters:SlowFramework"
+    process = launch(tmp_path, environment, "--framework", framework)
+    assert process.stderr is not None
+    assert "Seed" in process.stderr.readline()
+    time.sleep(0.3)
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=10)
+    assert process.returncode == code, said
+    assert_gone(family, within=1)
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

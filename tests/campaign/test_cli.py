@@ -15,6 +15,7 @@ from rondo.campaign.deaths import DIED
 from rondo.cli import decoded_lines, listed
 from rondo.findings.reproducer import Reproducer, save
 from rondo.oracle.result import Identity
+from rondo.report.coverage import write_data
 from rondo.sequences.codec import decode
 from rondo.sequences.step import describe
 from tests.campaign.conftest import HARMLESS, STALE, TOY, VOCABULARY, toy_bytes
@@ -175,3 +176,21 @@ def test_lists_hold_a_line_for_each_thing() -> None:
 def test_list_prints_them(rondo: Run) -> None:
     done = rondo("list", "constructs", "--framework", TOY)
     assert done.stdout.splitlines() == listed("constructs", VOCABULARY)
+
+
+def test_coverage_of_a_campaign_becomes_pages(rondo: Run, tmp_path: Path) -> None:
+    source = tmp_path / "compiler.py"
+    source.write_text("a = 1\nb = 2\nif a > b:\n    c = 3\n")
+    write_data(tmp_path / "campaign" / "coverage" / ".coverage", {str(source): [1, 2, 3]})
+    done = rondo("coverage", "html", "campaign")
+    assert done.returncode == 0, done.stderr
+    assert "3 of 4 lines (75.0 %)" in done.stdout
+    assert (tmp_path / "campaign" / "coverage" / "html" / "index.html").exists()
+    assert rondo("coverage", "html", "campaign", "--out", "pages").returncode == 0
+    assert (tmp_path / "pages" / "index.html").exists()
+
+
+def test_coverage_without_data_is_one_clear_line(rondo: Run) -> None:
+    done = rondo("coverage", "html", "nowhere")
+    assert done.returncode == 2
+    assert done.stderr == "error: nowhere/coverage holds no coverage data\n"

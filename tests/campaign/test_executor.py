@@ -178,7 +178,7 @@ def test_a_faulty_preload_is_one_clear_line(tmp_path: Path, source: str, says: s
     server = Server(TOY, preloads=(str(path),))
     try:
         with pytest.raises(PreloadError, match=says) as caught:
-            Executor(server, Limits(seconds=0.5), 16, lambda: None).start()
+            Executor(server, Limits(ready_seconds=0.5), 16, lambda: None).start()
         assert "\n" not in str(caught.value)
     finally:
         server.close()
@@ -235,4 +235,4 @@ def test_an_unknown_framework_is_one_clear_line(framework: str, says: str) -> No
 
 def test_a_server_that_dies_at_its_start_says_why(tmp_path: Path) -> None:
     with pytest.raises(WorkerError, match="could not be loaded: AssertionError: broken adapter"):
-        Server("tests.campaign.broken_adapter:BrokenFramework")
+        Server("tests.campaign.odd_adapters:BrokenFramework")
