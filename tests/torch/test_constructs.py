@@ -346,13 +346,12 @@ def test_what_is_guarded_raises_no_alarm_on_the_eager_back_end(
     name: str, framework: TorchFramework, vocabulary: Vocabulary
 ) -> None:
     construct, _ = FOUND[name]
-    for seed in range(2):
-        sequence = sequence_of(construct, random.Random(seed), changes=6)
-        result = execute(
-            encode(sequence), framework, settings=Settings(masked_every=0), vocabulary=vocabulary
-        )
-        assert result.verdict in {Verdict.AGREE.value, Verdict.NOT_COMPILED.value}, result.alarms
-        assert result.raised == 0
+    sequence = sequence_of(construct, random.Random(0), changes=6)
+    result = execute(
+        encode(sequence), framework, settings=Settings(masked_every=0), vocabulary=vocabulary
+    )
+    assert result.verdict == Verdict.AGREE.value, result.alarms
+    assert result.raised == 0
 
 
 EXPOSURES = {

@@ -21,8 +21,10 @@ class ContainerAlias(nn.Module):
         self.table["amount"] = 0.25
         self.other["amount"] = self.table["amount"] + 0.5
         shift = len(self.ones) / 8 + self.twos[0] / 4
+        # Both end as they began: a list that grew would be guarded by its length.
         self.ones.clear()
-        return hidden + shift + self.table["amount"] + len(self.twos) / 16
+        self.twos.clear()
+        return hidden + shift + self.table["amount"]
 
 
 CONSTRUCT = Construct("container_alias", ContainerAlias, kind="alias guard")

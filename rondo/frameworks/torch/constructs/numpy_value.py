@@ -22,7 +22,7 @@ class NumpyValue(nn.Module):
         return hidden * float(self.scalar) + float(self.array.sum()), filled
 
 
-CONSTRUCT = Construct("numpy_value", NumpyValue, kind="py-object guard", guarded=True)
+CONSTRUCT = Construct("numpy_value", NumpyValue, kind="py-object guard")
 
 
 @CONSTRUCT.change(values=4)

@@ -43,7 +43,7 @@ REPLACEMENTS: tuple[Callable[[int], nn.Module | None], ...] = (
     lambda features: square_linear(features, 0.5, bias=False),
     lambda features: nn.Sequential(square_linear(features, 0.25), nn.Sigmoid()),
     lambda features: nn.LayerNorm(features),
-    lambda features: nn.Linear(features, features, dtype=torch.float64).requires_grad_(False),
+    lambda features: square_linear(features, 0.75).double().requires_grad_(False),
     lambda features: None,
     lambda features: square_linear(features, 0.5),
 )
@@ -60,5 +60,6 @@ def replace(module: ReplacedLayer, value: int) -> None:
 def delete_bias(module: ReplacedLayer, value: int) -> None:
     """Take the bias of the layer away, or give it one."""
     if isinstance(module.layer, nn.Linear):
-        missing = value == 0
-        module.layer.bias = None if missing else nn.Parameter(torch.ones(module.features))  # type: ignore[assignment]
+        kind = module.layer.weight.dtype
+        bias = None if value == 0 else nn.Parameter(torch.ones(module.features, dtype=kind))
+        module.layer.bias = bias  # type: ignore[assignment]
