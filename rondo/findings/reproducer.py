@@ -139,6 +139,8 @@ def _from_fields(fields: dict[str, Any]) -> Reproducer:
 
 def _texts(kind: Any, fields: dict[str, Any]) -> Any:
     """Build a record all of whose fields are texts."""
+    if type(fields) is not dict:
+        raise TypeError(f"{kind.__name__} must be a map")
     for name, value in fields.items():
         if type(value) is not str:
             raise TypeError(f"{name} must be a text")

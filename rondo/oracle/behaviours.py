@@ -40,9 +40,8 @@ def cause_of(sequence: Sequence, vocabulary: Vocabulary, position: int) -> str:
     for before in range(position - 1, -1, -1):
         step = sequence.steps[before]
         if isinstance(step, Call):
-            differing = [
-                name for name in CALL_CHOICES if getattr(step, name) != getattr(call, name)
-            ]
+            names = (*CALL_CHOICES, "sizes")
+            differing = [name for name in names if getattr(step, name) != getattr(call, name)]
             return f"call({','.join(differing)})" if differing else "repeat"
         target = vocabulary.targets_by_name[step.target]
         return f"{target.name}.{target.actions[step.action].name}"

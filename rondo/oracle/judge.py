@@ -138,6 +138,16 @@ class Judge:
     ) -> list[Mismatch]:
         return compare(expected, found, lambda: self.run.reference(position), ignored=self._ignored)
 
+    def _alike(self, reset: Observation, found: Observation) -> bool:
+        """Whether two wrong arms are wrong in the same way.
+
+        Without the reference: it would grant each of them an error as large as the other's.
+        """
+        if not (reset.returned and found.returned):
+            return reset.returned == found.returned
+        mismatches = compare(reset, found, lambda: None, ignored=self._ignored)
+        return all(mismatch.grade < Grade.DIFFERENT for mismatch in mismatches)
+
     def _agreeing(self, position: int, expected: Observation, compiled: bool) -> Judgement:
         if not compiled and expected.returned:
             return Judgement(position, Verdict.NOT_COMPILED)
@@ -170,7 +180,7 @@ class Judge:
             return Judgement(position, Verdict.UNCERTAIN, reset=reset)
         if to_eager.grade <= Grade.CLOSE:
             verdict = Verdict.STATEFUL
-        elif self.disagreement(reset, found, position).grade <= Grade.CLOSE:
+        elif self._alike(reset, found):
             verdict = Verdict.STATELESS
         else:
             verdict = Verdict.SPLIT

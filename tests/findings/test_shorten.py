@@ -1,0 +1,123 @@
+"""Shortening: a planted bug with a known smallest form, and nothing but that bug."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rondo.findings.bucket import akin, bucket_of, find_alarm
+from rondo.findings.shorten import Shortened, explained_by, shorten
+from rondo.oracle.result import Result
+from rondo.oracle.run import execute
+from rondo.sequences.codec import decode, encode
+from rondo.sequences.step import Call, Change, Options, Sequence, Step, SubjectSpec, normalise
+from tests.toy_framework import ToyFramework
+
+TOY = ToyFramework()
+VOCABULARY = TOY.vocabulary()
+NOISE: tuple[Step, ...] = (
+    Call(sizes=(1,), value_seed=3),
+    Change("scale", 0, 1),
+    Change("program", 0, 0),
+    Call(dtype=2),
+)
+
+
+def encoded(constructs: tuple[str, ...], *steps: Step, backend: int = 0, seed: int = 0) -> bytes:
+    subject = SubjectSpec("chain", constructs, seed)
+    return encode(normalise(Sequence(subject, Options(backend), steps), VOCABULARY))
+
+
+def run(data: bytes) -> Result:
+    return execute(data, TOY)
+
+
+STALE = (Change("stale_scale", 0, 1),)
+LONG = encoded(
+    ("scale", "stale_scale"),
+    *NOISE,
+    *STALE,
+    Call(values=2),
+    *NOISE,
+    backend=1,
+    seed=7,
+)
+
+
+def shortened(data: bytes, **options: int) -> Shortened:
+    return shorten(data, run(data).alarms[0], run, VOCABULARY, **options)
+
+
+def test_the_known_smallest_form_is_found() -> None:
+    short = shortened(LONG)
+    smallest = encoded(("stale_scale",), Call(), Change("stale_scale", 0, 0), Call())
+    assert short.data == smallest
+    assert (short.steps_before, short.steps_after, short.complete) == (10, 3, True)
+    assert short.alarm.step == 2
+
+
+def test_the_result_is_one_minimal() -> None:
+    short = shortened(LONG)
+    sequence = decode(short.data, VOCABULARY)
+    for position in range(len(sequence.steps)):
+        kept = sequence.steps[:position] + sequence.steps[position + 1 :]
+        result = run(encode(sequence.with_steps(kept)))
+        assert find_alarm(result, short.alarm.identity, strict=False) is None
+
+
+def test_the_same_bug_at_the_end_as_at_the_start() -> None:
+    """Two bugs in one sequence: each start keeps its own."""
+    calls = [Call(sizes=(size,)) for size in (0, 1, 2, 0)]
+    both = encoded(("batch_mean", "stale_scale"), *calls, *STALE, Call())
+    alarms = run(both).alarms
+    first = shorten(both, alarms[0], run, VOCABULARY)
+    assert first.alarm.identity.exposing == "call(sizes)"
+    assert decode(first.data, VOCABULARY).subject.constructs == ("batch_mean",)
+
+
+def test_a_budget_ends_shortening_with_a_sequence_that_still_shows_the_bug() -> None:
+    short = shortened(LONG, budget=4)
+    assert short.executions == 4
+    assert not short.complete
+    assert run(short.data).verdict == "stateful"
+
+
+def test_candidates_that_die_are_not_taken() -> None:
+    alarm = run(LONG).alarms[0]
+    short = shorten(LONG, alarm, lambda data: None, VOCABULARY)
+    assert short.data == LONG
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[int, int]] = []
+    shorten(LONG, run(LONG).alarms[0], run, VOCABULARY, progress=lambda *now: told.append(now))
+    assert told[-1][0] == 3
+    assert told == sorted(told, key=lambda pair: (-pair[0], pair[1]))
+
+
+def test_buckets_of_one_bug_are_equal_and_of_two_are_not() -> None:
+    short = shortened(LONG)
+    other = shortened(encoded(("stale_scale",), *NOISE[:1], *STALE, Call(), backend=1))
+    mean = shortened(encoded(("batch_mean",), *(Call(sizes=(size,)) for size in (0, 1, 2, 0))))
+    buckets = [
+        bucket_of(each.alarm.identity, decode(each.data, VOCABULARY))
+        for each in (short, other, mean)
+    ]
+    assert buckets[0] == buckets[1] != buckets[2]
+    assert len({bucket.name for bucket in buckets}) == 2
+    assert "stale_scale" in str(buckets[0])
+
+
+def test_a_known_bug_explains_an_alarm_and_another_does_not() -> None:
+    identity = run(LONG).alarms[0].identity
+    assert explained_by(LONG, identity, [("stale_scale",)], run, VOCABULARY)
+    assert not explained_by(LONG, identity, [("scale",)], run, VOCABULARY)
+    assert not explained_by(LONG, identity, [()], run, VOCABULARY)
+
+
+@pytest.mark.parametrize("field", ["verdict", "effect", "place", "exception"])
+def test_kinship_needs_the_same_disagreement(field: str) -> None:
+    identity = run(LONG).alarms[0].identity
+    assert akin(identity, replace(identity, exposing="x", backend="y"))
+    assert not akin(identity, replace(identity, **{field: "other"}))
