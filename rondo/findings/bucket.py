@@ -14,9 +14,7 @@ from hashlib import blake2b
 
 from rondo.oracle.result import Alarm, Identity, Result
 from rondo.sequences.step import Change, Sequence
-
-SMALLEST = "identity"
-"""The architecture that does nothing; a bug that needs another one names it."""
+from rondo.sequences.vocabulary import SMALLEST
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -22,11 +22,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rondo.findings.bucket import SMALLEST, find_alarm, without_constructs
+from rondo.findings.bucket import find_alarm, without_constructs
 from rondo.oracle.result import Alarm, Identity, Result
 from rondo.sequences.codec import decode, encode
 from rondo.sequences.step import CALL_CHOICES, Call, Change, Options, Sequence, normalise
-from rondo.sequences.vocabulary import Vocabulary
+from rondo.sequences.vocabulary import SMALLEST, Vocabulary
 
 Execute = Callable[[bytes], Result | None]
 """Runs bytes somewhere safe; None when that run died or timed out."""

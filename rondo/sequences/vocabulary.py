@@ -17,6 +17,9 @@ InputKind = Literal["float", "index", "bool", "number", "integer", "list"]
 BATCH = "batch"
 """The one dimension that every architecture has; inputs of constructs may name it."""
 
+SMALLEST = "identity"
+"""The architecture that does nothing, where a framework has it: cheap to search, last to stay."""
+
 PROGRAM = "program"
 COMPILER = "compiler"
 """The ambient targets: program state that any subject has, and the compiler's own state."""

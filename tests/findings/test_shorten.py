@@ -98,7 +98,7 @@ def test_progress_is_told() -> None:
 
 def test_buckets_of_one_bug_are_equal_and_of_two_are_not() -> None:
     short = shortened(LONG)
-    other = shortened(encoded(("stale_scale",), *NOISE[:1], *STALE, Call(), backend=1))
+    other = shortened(encoded(("stale_scale",), Call(values=3), *STALE, Call(values=3), backend=1))
     mean = shortened(encoded(("batch_mean",), *(Call(sizes=(size,)) for size in (0, 1, 2, 0))))
     buckets = [
         bucket_of(each.alarm.identity, decode(each.data, VOCABULARY))

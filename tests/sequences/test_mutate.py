@@ -260,7 +260,7 @@ def tiny_context(tiny: SequenceDistribution) -> MutationContext:
 @pytest.mark.parametrize("move", MUTATORS, ids=lambda move: move.name)
 def test_every_move_is_in_detailed_balance(move: Move, tiny_context: MutationContext) -> None:
     rng = Random(1)
-    starts = [tiny_context.distribution.sample_sequence(rng) for _ in range(20)]
+    starts = [tiny_context.distribution.sample_sequence(rng) for _ in range(30)]
     if move.name in ("deduplicate_step", "duplicate_step"):
         starts = [s.with_steps((s.steps[-1],) * min(2, len(s.steps))) for s in starts]
     kernel = Kernel(tiny_context, move.operators)
