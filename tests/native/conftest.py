@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from rondo._native.tracer import LineTracer, other_tracer
+
+if os.environ.get("RONDO_FEW_EXAMPLES"):  # under a memory checker every example counts fifty times
+    settings.register_profile("few", max_examples=5, deadline=None)
+    settings.load_profile("few")
 
 
 @pytest.fixture

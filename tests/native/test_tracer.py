@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -147,7 +148,7 @@ def body(x):
 
 
 @settings(
-    max_examples=60,
+    max_examples=min(60, settings().max_examples),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -263,9 +264,8 @@ def test_reused_addresses_do_not_confuse(tmp_path: Path, tracer_for: MakeTracer)
         exec(code, {})
         assert [line for _, line in tracer.end_run()] == ([3, 4] if i % 2 else [])
         del code
-    assert len(set(addresses)) < len(addresses) / 2, (
-        "no address was reused: the test proves nothing"
-    )
+    if os.environ.get("PYTHONMALLOC") != "malloc":  # memory checkers keep freed blocks back
+        assert len(set(addresses)) < len(addresses) / 2, "no reuse: the test proves nothing"
     gc.collect()
     assert tracer.counts()["code_objects"] == 0
     assert tracer.line_count == 300

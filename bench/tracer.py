@@ -1,0 +1,450 @@
+"""What lines cost: cold compiles with and without each tracer, as ratios of CPU seconds.
+
+    python bench/tracer.py --quick          one process per back end, about 45 seconds
+    python bench/tracer.py                  5 processes per back end and tracer, several minutes
+    python bench/tracer.py --json           the same figures for a program to read
+
+The unit is a cold compile: `torch._dynamo.reset()`, a new module, `torch.compile`, the first call
+of a small Transformer encoder, with the FX and AOTAutograd caches off and Inductor's compiled
+kernels kept on disk, so that Python is what is timed. `profile_guard_manager` is off in all modes:
+it spends 27 ms per compiled frame on one log line and would flatter every ratio.
+
+How it is timed. Within one process the tracers take turns, unit by unit; each is represented by its
+fastest unit, because other jobs on the machine can only add; ratios are taken within the process,
+and the median over processes is what counts. Garbage is collected before each unit, not during it.
+
+The last line prints the figures that decide and their targets; exit status 0 only if all hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, os.fspath(Path(__file__).resolve().parent.parent))
+
+from rondo._native.behaviour import BehaviourMap, hash64
+from rondo._native.sampling import SampledTracing
+from rondo._native.tracer import MONITORING, LineTracer, NullTracer
+
+BACKENDS = ("eager", "aot_eager", "inductor")
+TREES = ("_dynamo", "_functorch", "_inductor", "fx", "_guards.py", "_subclasses")
+# Units per process and back end: cheap ones are repeated more, so that all are timed about equally.
+UNITS = {"eager": 7, "aot_eager": 5, "inductor": 3}
+
+TARGETS_311 = {"rondo/floor": 1.05, "campaign": 1.10}
+TARGETS_312 = {"steady": 1.03, "first": 1.30, "complete": 1.25}
+HASHING_TARGET = 0.01
+STARTUP_TARGET = 1.0
+HASHED_PER_UNIT = 500
+"""Behaviours of one execution: an order of magnitude above what a sequence of 6 calls shows."""
+
+
+# ------------------------------------------------------------------------------------ the unit
+
+
+def cpu() -> float:
+    """CPU seconds of this process and of its children: Inductor may start a C++ compiler."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+@contextmanager
+def timed(into: list[float]) -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    start = cpu()
+    yield
+    into.append(cpu() - start)
+    gc.enable()
+
+
+def make_unit(backend: str) -> Callable[..., None]:
+    """Imports torch and returns a function that compiles a small encoder, cold."""
+    cache = Path(tempfile.gettempdir(), "rondo-bench-kernels")
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.fspath(cache)
+    os.environ["OMP_NUM_THREADS"] = os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    import torch
+    import torch._dynamo.guards
+    import torch._functorch.config
+    import torch._inductor.config
+
+    vars(torch._dynamo.guards)["profile_guard_manager"] = lambda *_: 0.0
+    torch._inductor.config.fx_graph_cache = False
+    torch._functorch.config.enable_autograd_cache = False
+    x = torch.randn(2, 4, 16)
+
+    def unit(batch: int = 2, width: int = 32) -> None:
+        torch._dynamo.reset()
+        layer = torch.nn.TransformerEncoderLayer(16, 2, width, dropout=0.0, batch_first=True)
+        module = torch.nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+        torch.compile(module, backend=backend)(x[:batch])
+
+    return unit
+
+
+def torch_trees() -> list[str]:
+    import torch
+
+    root = os.path.dirname(os.path.realpath(torch.__file__))
+    return [os.path.join(root, tree) for tree in TREES]
+
+
+# ---------------------------------------------------------------------------------- the tracers
+
+
+class Turns:
+    """Each method is one tracer's turn: it starts, times one unit under each label, and stops."""
+
+    def __init__(self, unit: Callable[..., None]) -> None:
+        self.unit = unit
+        self.times: dict[str, list[float]] = {}
+        self.tracer: LineTracer | None = None
+        self.collector: Any = None
+
+    def _time(self, label: str, before: Callable[[], None] = lambda: None) -> None:
+        with timed(self.times.setdefault(label, [])):
+            before()
+            self.unit()
+
+    def none(self) -> None:
+        """No tracer: what all others are relative to."""
+        self._time("none")
+
+    def floor(self) -> None:
+        """A C callback that returns at once."""
+        null = NullTracer()
+        null.start()
+        self._time("floor")
+        null.stop()
+
+    def rondo(self) -> None:
+        """New lines only, everything seen before.
+
+        On 3.12+ `start` arms everything anew, so a complete run comes first, and settles it.
+        """
+        self._run(complete=MONITORING, steady=True)
+
+    def complete(self) -> None:
+        """The complete line set of the run."""
+        self._run(complete=True, steady=False)
+
+    def _run(self, *, complete: bool, steady: bool) -> None:
+        if self.tracer is None:
+            self.tracer = LineTracer(torch_trees())
+            self.tracer.start()
+            self.unit()
+            self.tracer.stop()
+        tracer = self.tracer
+        tracer.start()
+        if complete:
+            self._time("complete", lambda: tracer.begin_run(complete=True))
+        if steady:
+            self._time("steady", tracer.begin_run)
+        tracer.end_run()
+        tracer.stop()
+
+    def fresh(self) -> None:
+        """A new tracer in a warm process: every line is new to it."""
+        tracer = LineTracer(torch_trees())
+        with timed(self.times.setdefault("startup", [])):
+            tracer.start()
+        self._time("fresh", tracer.begin_run)
+        tracer.stop()
+
+    def coverage(self) -> None:
+        """coverage.py's C tracer, lines."""
+        if self.collector is None:
+            self.collector = new_coverage("ctrace")
+        self.collector.start()
+        self._time("coverage")
+        self.collector.stop()
+
+    def sysmon(self) -> None:
+        """Started once and left running: started repeatedly, it has deadlocked with Dynamo."""
+        if self.collector is None:
+            self.collector = new_coverage("sysmon")
+            self.collector.start()
+            self.unit()
+        self._time("sysmon")
+
+
+def new_coverage(core: str) -> Any:
+    os.environ["COVERAGE_CORE"] = core
+    import coverage
+
+    include = [tree if tree.endswith(".py") else os.path.join(tree, "*") for tree in torch_trees()]
+    return coverage.Coverage(data_file=None, include=include, config_file=False)
+
+
+def lines_differ(unit: Callable[..., None]) -> dict[str, Any]:
+    """The lines of one unit under coverage.py and under the tracer: counts, and what differs."""
+    collector = new_coverage("ctrace")
+    collector.start()
+    unit()
+    collector.stop()
+    data = collector.get_data()
+    theirs = {(name, line) for name in data.measured_files() for line in data.lines(name)}
+    tracer = LineTracer(torch_trees())
+    tracer.start()
+    tracer.begin_run()
+    unit()
+    ours = set(tracer.end_run())
+    tracer.stop()
+    return {
+        "coverage": len(theirs),
+        "rondo": len(ours),
+        "only_coverage": sorted(theirs - ours),
+        "only_rondo": sorted(ours - theirs),
+    }
+
+
+def campaign(unit: Callable[..., None], executions: int) -> float:
+    """The cost of a campaign that samples: every fifth execution has new behaviours."""
+    policy = SampledTracing()
+    tracer = LineTracer(torch_trees())
+    plain = traced = 0.0
+    for i in range(executions):
+        spent: list[float] = []
+        with timed(spent):
+            unit(batch=1 + i % 2, width=16 + i % 7)
+        plain += spent[-1]
+        if policy.should_trace(
+            i % 5 == 0,
+            spent_traced_cpu=traced,
+            spent_total_cpu=plain + traced,
+            execution_cpu=spent[-1],
+        ):
+            with timed(spent):
+                tracer.start()
+                tracer.begin_run()
+                unit(batch=1 + i % 2, width=16 + i % 7)
+                tracer.end_run()
+                tracer.stop()
+            traced += spent[-1]
+    return (plain + traced) / plain
+
+
+def hashing_seconds() -> float:
+    """CPU seconds to hash and count the behaviours of one execution."""
+    labels = [f"recompile:size mismatch at dim {i % 7}, frame forward_{i}" for i in range(500)]
+    behaviours = BehaviourMap()
+    spent: list[float] = []
+    for _ in range(20):
+        with timed(spent):
+            behaviours.add_many([hash64(label) for label in labels[:HASHED_PER_UNIT]])
+    return min(spent)
+
+
+# ------------------------------------------------------------------------------------ processes
+
+
+def work(job: dict[str, Any]) -> dict[str, Any]:
+    """One process's share: warm up, take turns, and answer with the fastest unit of each."""
+    unit = make_unit(job["backend"])
+    turns = Turns(unit)
+    answer: dict[str, Any] = {}
+    if job.get("first") is not None:
+        first: list[float] = []
+        tracer = LineTracer(torch_trees())
+        with timed(first):
+            if job["first"]:
+                tracer.start()
+                tracer.begin_run()
+            unit()
+        tracer.stop()
+        answer["first"] = first[0]
+    else:
+        unit()
+    unit()
+    for _ in range(job["units"]):
+        for turn in job["turns"]:
+            getattr(turns, turn)()
+    answer["times"] = {label: min(times) for label, times in turns.times.items()}
+    if job.get("campaign"):
+        answer["campaign"] = campaign(unit, job["campaign"])
+    if job.get("lines"):
+        answer["lines"] = lines_differ(unit)
+    if job.get("hashing"):
+        answer["hashing"] = hashing_seconds()
+    return answer
+
+
+def in_process(**job: Any) -> dict[str, Any]:
+    """Runs `work` in a process of its own."""
+    result = subprocess.run(
+        [sys.executable, __file__, "--job", json.dumps(job)], capture_output=True, text=True
+    )
+    if result.returncode != 0:
+        raise SystemExit(f"{job} failed:\n{result.stderr[-2000:]}")
+    answer: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
+    return answer
+
+
+def quick(backend: str) -> list[dict[str, Any]]:
+    """All tracers of interest in one process; a fresh tracer stands for the first compile."""
+    turns = ["none", "rondo", *(() if MONITORING else ("floor",))]
+    return [
+        in_process(
+            backend=backend,
+            units=UNITS[backend],
+            turns=turns,
+            lines=backend == "aot_eager",
+            campaign=30 if backend == "eager" and not MONITORING else 0,
+            hashing=backend == "eager",
+        ),
+        *(
+            [in_process(backend=backend, units=UNITS[backend], turns=["none", "fresh"])]
+            if MONITORING
+            else []
+        ),
+    ]
+
+
+def full(backend: str, rounds: int) -> list[dict[str, Any]]:
+    """One process per tracer and round, in alternation."""
+    turns = [["fresh"], ["coverage"]]
+    turns += [["rondo"], ["sysmon"]] if MONITORING else [["floor", "rondo"], ["complete"]]
+    answers = []
+    for number in range(rounds):
+        for group in turns:
+            job: dict[str, Any] = {"backend": backend, "units": UNITS[backend]}
+            if "sysmon" in group:
+                # It cannot be stopped for the untraced unit's turn: a process before it gives that.
+                plain = in_process(**job, turns=["none"])["times"]
+                traced = in_process(**job, turns=group)["times"]
+                answers.append({"times": {**plain, **traced}})
+                continue
+            last = number == rounds - 1 and group == ["coverage"]
+            answers.append(
+                in_process(
+                    **job,
+                    turns=["none", *group],
+                    lines=last,
+                    hashing=last and backend == "eager",
+                    campaign=60 if last and not MONITORING and backend != "inductor" else 0,
+                )
+            )
+        pair = [
+            in_process(backend=backend, units=0, turns=[], first=on)["first"]
+            for on in ((False, True) if number % 2 else (True, False))
+        ]
+        off, on = pair if number % 2 else reversed(pair)
+        answers.append({"times": {}, "first": on / off})
+        print(f"{backend}: round {number + 1} of {rounds}", file=sys.stderr)
+    return answers
+
+
+# --------------------------------------------------------------------------------------- figures
+
+
+def summary(answers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Medians over processes of the ratios within each."""
+    ratios: dict[str, list[float]] = {}
+    for answer in answers:
+        times = answer["times"]
+        for label, spent in times.items():
+            if label == "startup":
+                ratios.setdefault("startup s", []).append(spent)
+            elif label != "none":
+                ratios.setdefault(label, []).append(spent / times["none"])
+        if "steady" in times and "floor" in times:
+            ratios.setdefault("rondo/floor", []).append(times["steady"] / times["floor"])
+        if "first" in answer:
+            ratios.setdefault("first", []).append(answer["first"])
+        if "campaign" in answer:
+            ratios.setdefault("campaign", []).append(answer["campaign"])
+    found: dict[str, Any] = {label: statistics.median(values) for label, values in ratios.items()}
+    found["unit s"] = statistics.median(a["times"]["none"] for a in answers if "none" in a["times"])
+    for answer in answers:
+        found.update({key: answer[key] for key in ("lines", "hashing") if key in answer})
+    return found
+
+
+def decide(table: dict[str, dict[str, Any]]) -> dict[str, tuple[float, float]]:
+    """The figures with a target: the worst over back ends, and the target."""
+    verdict: dict[str, tuple[float, float]] = {}
+    for label, target in (TARGETS_312 if MONITORING else TARGETS_311).items():
+        # A quick run has no first compile of a process; a fresh tracer in a warm one is harsher.
+        keys = (label, "fresh") if label == "first" else (label,)
+        values = [next((f[k] for k in keys if k in f), None) for f in table.values()]
+        known = [value for value in values if value is not None]
+        if known:
+            verdict[label] = (max(known), target)
+    starts = [f["startup s"] for f in table.values() if "startup s" in f]
+    if starts:
+        verdict["start-up s"] = (max(starts), STARTUP_TARGET)
+    hashing = [f["hashing"] / f["unit s"] for f in table.values() if "hashing" in f]
+    if hashing:
+        verdict["hashing"] = (max(hashing), HASHING_TARGET)
+    differences = [
+        len(f["lines"]["only_coverage"]) + len(f["lines"]["only_rondo"])
+        for f in table.values()
+        if "lines" in f
+    ]
+    if differences:
+        verdict["lines that differ"] = (float(sum(differences)), 0.0)
+    return verdict
+
+
+def show(table: dict[str, dict[str, Any]]) -> None:
+    labels = ["floor", "steady", "rondo/floor", "fresh", "first", "complete", "coverage", "sysmon"]
+    labels = [k for k in [*labels, "campaign"] if any(k in f for f in table.values())]
+    print(f"Python {sys.version.split()[0]}; CPU seconds relative to no tracer")
+    print(f"{'back end':<12}{'unit':>9}" + "".join(f"{label:>13}" for label in labels))
+    for backend, found in table.items():
+        cells = "".join(
+            f"{found[label]:>13.3f}" if label in found else f"{'-':>13}" for label in labels
+        )
+        print(f"{backend:<12}{found['unit s'] * 1000:>6.0f} ms" + cells)
+    for backend, found in table.items():
+        if "lines" in found:
+            lines = found["lines"]
+            print(
+                f"{backend}: {lines['rondo']} lines, coverage.py {lines['coverage']}; only there "
+                f"{lines['only_coverage'][:5]}, only here {lines['only_rondo'][:5]}"
+            )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one process per back end")
+    parser.add_argument("--json", action="store_true", help="figures as JSON")
+    parser.add_argument("--rounds", type=int, default=5, help="processes per back end and tracer")
+    parser.add_argument("--backends", default=",".join(BACKENDS))
+    parser.add_argument("--job", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.job:
+        print(json.dumps(work(json.loads(options.job))))
+        return 0
+    table = {
+        backend: summary(quick(backend) if options.quick else full(backend, options.rounds))
+        for backend in options.backends.split(",")
+    }
+    verdict = decide(table)
+    holds = all(value <= target for value, target in verdict.values())
+    if options.json:
+        print(json.dumps({"python": sys.version.split()[0], "table": table, "verdict": verdict}))
+    else:
+        show(table)
+    figures = ", ".join(
+        f"{label} {value:.3g} (target {target:g})" for label, (value, target) in verdict.items()
+    )
+    print(f"{'holds' if holds else 'DOES NOT HOLD'}: {figures}")
+    return 0 if holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
