@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from random import Random
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -17,7 +17,8 @@ ADAPTERS = {"torch": ("rondo.frameworks.torch.adapter", "TorchFramework", "torch
 def load_framework(name: str) -> Framework:
     """Return the adapter called `name`.
 
-    Raises UnknownFrameworkError when Rondo has none, MissingFrameworkError when its package is not installed.
+    Raises UnknownFrameworkError when Rondo has none, MissingFrameworkError when its package is
+    not installed.
     """
     try:
         module, attribute, requirement = ADAPTERS[name]
