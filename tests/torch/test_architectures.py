@@ -51,7 +51,8 @@ def _isolated() -> Iterator[None]:
 
 def build(architecture: Architecture, *, seed: int = 0) -> nn.Module:
     torch.manual_seed(seed)
-    return architecture.build()
+    module: nn.Module = architecture.build()
+    return module
 
 
 def usual_sizes(schema: Schema) -> dict[str, int]:
