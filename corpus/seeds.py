@@ -12,74 +12,17 @@ from pathlib import Path
 
 from rondo.frameworks.registry import load_framework
 from rondo.sequences.codec import encode
-from rondo.sequences.step import (
-    CALL_CHOICES,
-    OPTION_CHOICES,
-    Call,
-    Change,
-    Options,
-    Sequence,
-    Step,
-    SubjectSpec,
-    normalise,
-)
 from rondo.sequences.vocabulary import Vocabulary
+from rondo.sequences.writer import Writer
 
 FOLDER = Path(__file__).parent / "torch"
-
-
-class Writer:
-    """Writes steps by name over one subject."""
-
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        architecture: str,
-        constructs: tuple[str, ...] = (),
-        *,
-        backend: str = "eager",
-        **options: str,
-    ) -> None:
-        self.vocabulary = vocabulary
-        self.subject = SubjectSpec(architecture, constructs)
-        self.dimensions = vocabulary.architectures_by_name[architecture].schema.dimensions
-        chosen = {name: OPTION_CHOICES[name].index(value) for name, value in options.items()}
-        self.options = Options(backend=vocabulary.backends.index(backend), **chosen)
-        self.steps: list[Step] = []
-
-    def call(self, times: int = 1, **operands: str | int) -> Writer:
-        """Add calls; dimensions by size (batch=3), operands by choice (dtype="bfloat16")."""
-        sizes = tuple(
-            dimension.sizes.index(int(operands.pop(dimension.name, dimension.sizes[0])))
-            for dimension in self.dimensions
-        )
-        chosen = {name: CALL_CHOICES[name].index(str(value)) for name, value in operands.items()}
-        self.steps += [Call(**chosen, sizes=sizes)] * times
-        return self
-
-    def change(self, target: str, action: str, value: int = 0) -> Writer:
-        """Add a change by its names."""
-        actions = [each.name for each in self.vocabulary.targets_by_name[target].actions]
-        self.steps.append(Change(target, actions.index(action), value))
-        return self
-
-    def program(self, action: str, value: int = 0) -> Writer:
-        """Add a change of program state."""
-        return self.change("program", action, value)
-
-    def sequence(self) -> Sequence:
-        """Return what was written. Raises ValueError when it is not valid as written."""
-        sequence = Sequence(self.subject, self.options, tuple(self.steps))
-        if normalise(sequence, self.vocabulary) != sequence:
-            raise ValueError(f"not a valid sequence: {sequence}")
-        return sequence
 
 
 def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
     """Yield the seeds by name."""
 
     def on(architecture: str, *constructs: str, **options: str) -> Writer:
-        return Writer(vocabulary, architecture, constructs, **options)
+        return Writer(vocabulary, architecture, *constructs, **options)
 
     yield "batch_sizes", on("mlp").call().call(batch=3).call(batch=1).call(batch=8)
     yield "train_eval", on("mlp").call().program("eval").call().program("train").call()
@@ -202,7 +145,7 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
     )
     yield (
         "second_wrapper",
-        on("mlp").program("eval").call().change("compiler", "wrap_again").call(batch=3),
+        on("mlp").program("eval").call().compiler("wrap_again").call(batch=3),
     )
     yield (
         "dynamic_from_the_start",
@@ -210,11 +153,11 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
     )
     yield (
         "marked_sizes",
-        on("mlp").change("compiler", "mark_next_inputs", 0).call().call(batch=4).call(batch=8),
+        on("mlp").compiler("mark_next_inputs", 0).call().call(batch=4).call(batch=8),
     )
     yield (
         "past_the_recompile_limit",
-        on("mlp").change("compiler", "recompile_limit", 0).call().program("eval").call().call(),
+        on("mlp").compiler("recompile_limit", 0).call().program("eval").call().call(),
     )
     yield "another_thread", on("mlp").call().call(thread="other").call()
     yield (
@@ -226,7 +169,7 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
         on("mlp", backend="inductor", cache="disk")
         .program("eval")
         .call()
-        .change("compiler", "reset_memory")
+        .compiler("reset_memory")
         .call(),
     )
     yield (
