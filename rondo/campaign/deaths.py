@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from rondo.campaign.journal import Entry
-from rondo.frameworks.base import Arm
 from rondo.oracle.behaviours import cause_of
 from rondo.oracle.result import Alarm, Difference, Identity, Result
 from rondo.sequences.codec import decode
@@ -41,11 +40,6 @@ class Death:
     detail: str
     entry: Entry
     output: str = ""
-
-    @property
-    def in_eager(self) -> bool:
-        """Whether the program died without the compiler, so that there is nothing to report."""
-        return self.entry.arm in (Arm.EAGER.value, Arm.REFERENCE.value)
 
 
 def classify(

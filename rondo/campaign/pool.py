@@ -31,7 +31,9 @@ from rondo.sequences.vocabulary import Vocabulary
 TICK = 0.05
 """Seconds between two looks at a worker's memory."""
 GRACE = 5.0
-"""Seconds that a process gets to end, and the server to answer, before it is killed."""
+"""Seconds that a process gets to end before it is killed."""
+ANSWER_SECONDS = 30.0
+"""Seconds that the server gets to answer, and a worker to finish a message that it has begun."""
 START_SECONDS = 300.0
 """Seconds that a framework gets to be imported."""
 LAST_WORDS = 4000
@@ -194,6 +196,7 @@ class Server:
         if not files:
             raise ServerLostError(wire_lost)
         connection = socket.socket(fileno=files[0])
+        connection.settimeout(ANSWER_SECONDS)
         worker = Worker(self, answer["pid"], connection, Path(answer["folder"]))
         self._workers.add(worker)
         return worker
@@ -250,7 +253,7 @@ class Server:
         if "error" in hello:
             self.close()
             raise FrameworkError(hello["error"])
-        ours.settimeout(GRACE * 6)
+        ours.settimeout(ANSWER_SECONDS)
         return wire.vocabulary_from_data(hello["vocabulary"])
 
     def _wait_for_hello(self) -> None:
