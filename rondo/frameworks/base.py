@@ -98,6 +98,10 @@ class Framework(ABC):
     def end_watch(self) -> CallEvents:
         """Return the compile events since `begin_watch`."""
 
+    def documented(self, sequence: Sequence, observation: Observation) -> str:
+        """Return the documented rule under which the compiler refused a call, or an empty text."""
+        return ""
+
     @abstractmethod
     def environment(self) -> dict[str, str]:
         """Return what a maintainer asks about the environment, as names and values."""

@@ -8,6 +8,7 @@ A verdict follows from three comparisons:
     all three differ                                  split
     any of these within the margin of the tolerance   uncertain
     the reset arm did not compile                     not compiled
+    the compiler refuses as it says it would          documented
 
 Judging goes on after a difference that leaves no trace in program state, and ends at one that does:
 from there on the arms run different programs.
@@ -172,6 +173,10 @@ class Judge:
     ) -> Judgement:
         if difference.grade is Grade.UNCERTAIN:
             return Judgement(position, Verdict.UNCERTAIN)
+        if expected.returned and not found.returned:
+            rule = self.run.framework.documented(self.run.sequence, found)
+            if rule:
+                return Judgement(position, Verdict.DOCUMENTED, note=rule)
         reset, events = self.run.reset(position)
         if not events.compilations and reset.returned:
             return Judgement(position, Verdict.NOT_COMPILED, reset=reset)

@@ -16,6 +16,7 @@ class Verdict(Enum):
     STATELESS = "stateless"
     SPLIT = "split"
     LEAKED = "leaked"
+    DOCUMENTED = "documented"
     UNCERTAIN = "uncertain"
     NOT_COMPILED = "not compiled"
 

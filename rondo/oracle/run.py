@@ -191,15 +191,17 @@ def _result(
 
 
 def _overall(judgements: list[Judgement]) -> str:
-    """Return the sequence's verdict: its first alarm's, else not compiled, uncertain or agree."""
+    """Return the verdict of a sequence: its first alarm's, or the weightiest of the others."""
     verdicts = [judgement.verdict for judgement in judgements]
     for verdict in verdicts:
         if verdict.alarms:
             return str(verdict.value)
     if verdicts and all(verdict is Verdict.NOT_COMPILED for verdict in verdicts):
         return Verdict.NOT_COMPILED.value
-    last = Verdict.UNCERTAIN if Verdict.UNCERTAIN in verdicts else Verdict.AGREE
-    return str(last.value)
+    for verdict in (Verdict.UNCERTAIN, Verdict.DOCUMENTED):
+        if verdict in verdicts:
+            return str(verdict.value)
+    return str(Verdict.AGREE.value)
 
 
 def _digest(observation: Observation | None) -> str:

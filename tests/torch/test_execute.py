@@ -179,3 +179,13 @@ def test_inductor_agrees_with_empty_disk_caches() -> None:
     )
     assert result.verdict == "agree"
     assert any("autograd_cache_hit" in label for label in result.behaviours.values())
+
+
+@pytest.mark.parametrize(("fullgraph", "verdict"), [(0, "agree"), (1, "documented")])
+def test_what_fullgraph_refuses_is_documented(fullgraph: int, verdict: str) -> None:
+    sequence = Sequence(
+        SubjectSpec("identity", ("graph_break",)), Options(fullgraph=fullgraph), (Call(sizes=(0,)),)
+    )
+    result = execute(encode(sequence), FRAMEWORK, vocabulary=VOCABULARY)
+    assert result.verdict == verdict
+    assert not result.alarms

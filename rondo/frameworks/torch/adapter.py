@@ -16,11 +16,13 @@ from rondo.frameworks.base import Arm, CallEvents, Framework
 from rondo.frameworks.torch import ambient, state
 from rondo.frameworks.torch.changes.compiler import COMPILER
 from rondo.frameworks.torch.changes.program import PROGRAM
+from rondo.frameworks.torch.documented import documented_rule
 from rondo.frameworks.torch.environment import describe_environment
 from rondo.frameworks.torch.kernels import install_store
 from rondo.frameworks.torch.program import Catalogue, CompileSettings, TorchProgram
 from rondo.frameworks.torch.warm import import_compiler, trace_patterns
 from rondo.frameworks.torch.watch import Watcher
+from rondo.oracle.observation import Observation
 from rondo.sequences.step import Sequence
 from rondo.sequences.vocabulary import Vocabulary
 from rondo.subjects.namespace import NamespaceSnapshot
@@ -135,6 +137,10 @@ class TorchFramework(Framework):
     def end_watch(self) -> CallEvents:
         """Return the compile events since `begin_watch`."""
         return self._watcher.end()
+
+    def documented(self, sequence: Sequence, observation: Observation) -> str:
+        """Return the documented rule under which torch.compile refused a call, or an empty text."""
+        return documented_rule(sequence, observation)
 
     def environment(self) -> dict[str, str]:
         """Return versions and the machine's kind."""

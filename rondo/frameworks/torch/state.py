@@ -92,6 +92,11 @@ def configured(*, disk: bool) -> Iterator[None]:
         )
         stack.enter_context(torch._functorch.config.patch(enable_autograd_cache=disk))
         stack.enter_context(
-            torch._dynamo.config.patch(automatic_dynamic_local_pgo=disk, recompile_limit=8)
+            torch._dynamo.config.patch(
+                automatic_dynamic_local_pgo=disk,
+                recompile_limit=8,
+                # Documented: otherwise numpy's random functions draw from torch's generator.
+                use_numpy_random_stream=True,
+            )
         )
         yield
