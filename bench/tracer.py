@@ -1,7 +1,7 @@
 """What lines cost: cold compiles with and without each tracer, as ratios of CPU seconds.
 
     python bench/tracer.py --quick          one process per back end, about 45 seconds
-    python bench/tracer.py                  5 processes per back end and tracer, several minutes
+    python bench/tracer.py                  every tracer, 5 processes per back end, minutes
     python bench/tracer.py --json           the same figures for a program to read
 
 The unit is a cold compile: `torch._dynamo.reset()`, a new module, `torch.compile`, the first call
@@ -42,12 +42,14 @@ from rondo._native.tracer import MONITORING, LineTracer, NullTracer
 BACKENDS = ("eager", "aot_eager", "inductor")
 TREES = ("_dynamo", "_functorch", "_inductor", "fx", "_guards.py", "_subclasses")
 # Units per process and back end: cheap ones are repeated more, so that all are timed about equally.
-UNITS = {"eager": 7, "aot_eager": 5, "inductor": 3}
+UNITS = {"eager": 9, "aot_eager": 5, "inductor": 3}
 
 TARGETS_311 = {"rondo/floor": 1.05, "campaign": 1.10}
 TARGETS_312 = {"steady": 1.03, "first": 1.30, "complete": 1.25}
 HASHING_TARGET = 0.01
 STARTUP_TARGET = 1.0
+CAMPAIGN = 30
+"""Executions of the campaign that samples."""
 HASHED_PER_UNIT = 500
 """Behaviours of one execution: an order of magnitude above what a sequence of 6 calls shows."""
 
@@ -112,6 +114,7 @@ class Turns:
         self.unit = unit
         self.times: dict[str, list[float]] = {}
         self.tracer: LineTracer | None = None
+        self.c_tracer: Any = None
         self.collector: Any = None
 
     def _time(self, label: str, before: Callable[[], None] = lambda: None) -> None:
@@ -133,7 +136,9 @@ class Turns:
     def rondo(self) -> None:
         """New lines only, everything seen before.
 
-        On 3.12+ `start` arms everything anew, so a complete run comes first, and settles it.
+        On 3.12+ `start` arms everything anew, so a complete run comes first, which disables what
+        it reaches, and one that is not timed, in which the interpreter specialises again what
+        arming had made it forget. A campaign starts its tracer once.
         """
         self._run(complete=MONITORING, steady=True)
 
@@ -152,6 +157,8 @@ class Turns:
         if complete:
             self._time("complete", lambda: tracer.begin_run(complete=True))
         if steady:
+            if MONITORING:
+                self.unit()
             self._time("steady", tracer.begin_run)
         tracer.end_run()
         tracer.stop()
@@ -166,11 +173,11 @@ class Turns:
 
     def coverage(self) -> None:
         """coverage.py's C tracer, lines."""
-        if self.collector is None:
-            self.collector = new_coverage("ctrace")
-        self.collector.start()
+        if self.c_tracer is None:
+            self.c_tracer = new_coverage("ctrace")
+        self.c_tracer.start()
         self._time("coverage")
-        self.collector.stop()
+        self.c_tracer.stop()
 
     def sysmon(self) -> None:
         """Started once and left running: started repeatedly, it has deadlocked with Dynamo."""
@@ -268,10 +275,16 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
         answer["first"] = first[0]
     else:
         unit()
-    unit()
+    if job["units"]:
+        unit()
     for _ in range(job["units"]):
         for turn in job["turns"]:
             getattr(turns, turn)()
+    for turn in job.get("after", ()):
+        for _ in range(max(2, job["units"] // 2)):
+            getattr(turns, turn)()
+    if turns.collector is not None:
+        turns.collector.stop()
     answer["times"] = {label: min(times) for label, times in turns.times.items()}
     if job.get("campaign"):
         answer["campaign"] = campaign(unit, job["campaign"])
@@ -293,57 +306,34 @@ def in_process(**job: Any) -> dict[str, Any]:
     return answer
 
 
-def quick(backend: str) -> list[dict[str, Any]]:
-    """All tracers of interest in one process; a fresh tracer stands for the first compile."""
-    turns = ["none", "rondo", *(() if MONITORING else ("floor",))]
-    return [
-        in_process(
-            backend=backend,
-            units=UNITS[backend],
-            turns=turns,
-            lines=backend == "aot_eager",
-            campaign=30 if backend == "eager" and not MONITORING else 0,
-            hashing=backend == "eager",
-        ),
-        *(
-            [in_process(backend=backend, units=UNITS[backend], turns=["none", "fresh"])]
-            if MONITORING
-            else []
-        ),
-    ]
-
-
-def full(backend: str, rounds: int) -> list[dict[str, Any]]:
-    """One process per tracer and round, in alternation."""
-    turns = [["fresh"], ["coverage"]]
-    turns += [["rondo"], ["sysmon"]] if MONITORING else [["floor", "rondo"], ["complete"]]
+def measure(backend: str, *, rounds: int, everything: bool) -> list[dict[str, Any]]:
+    """`rounds` processes in which the tracers take turns, and as many pairs of first compiles."""
+    turns = ["none", "rondo"] if MONITORING else ["none", "floor", "rondo"]
+    after = ["fresh"] if MONITORING or everything else []
+    if everything:
+        turns += ["coverage"] if MONITORING else ["complete", "coverage"]
+        after += ["sysmon"] if MONITORING else []
     answers = []
     for number in range(rounds):
-        for group in turns:
-            job: dict[str, Any] = {"backend": backend, "units": UNITS[backend]}
-            if "sysmon" in group:
-                # It cannot be stopped for the untraced unit's turn: a process before it gives that.
-                plain = in_process(**job, turns=["none"])["times"]
-                traced = in_process(**job, turns=group)["times"]
-                answers.append({"times": {**plain, **traced}})
-                continue
-            last = number == rounds - 1 and group == ["coverage"]
-            answers.append(
-                in_process(
-                    **job,
-                    turns=["none", *group],
-                    lines=last,
-                    hashing=last and backend == "eager",
-                    campaign=60 if last and not MONITORING and backend != "inductor" else 0,
-                )
+        once = number == 0
+        job: dict[str, Any] = {"backend": backend, "units": UNITS[backend]}
+        answers.append(
+            in_process(
+                **job,
+                turns=turns,
+                after=after,
+                lines=once and (everything or backend == "aot_eager"),
+                campaign=CAMPAIGN if once and backend == "eager" and not MONITORING else 0,
+                hashing=once and backend == "eager",
             )
-        pair = [
-            in_process(backend=backend, units=0, turns=[], first=on)["first"]
-            for on in ((False, True) if number % 2 else (True, False))
-        ]
-        off, on = pair if number % 2 else reversed(pair)
-        answers.append({"times": {}, "first": on / off})
-        print(f"{backend}: round {number + 1} of {rounds}", file=sys.stderr)
+        )
+        if everything:
+            first = {
+                on: in_process(backend=backend, units=0, turns=[], first=on)["first"]
+                for on in ((False, True) if number % 2 else (True, False))
+            }
+            answers.append({"times": {}, "first": first[True] / first[False]})
+            print(f"{backend}: round {number + 1} of {rounds}", file=sys.stderr)
     return answers
 
 
@@ -422,7 +412,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one process per back end")
     parser.add_argument("--json", action="store_true", help="figures as JSON")
-    parser.add_argument("--rounds", type=int, default=5, help="processes per back end and tracer")
+    parser.add_argument("--rounds", type=int, default=5, help="processes per back end")
     parser.add_argument("--backends", default=",".join(BACKENDS))
     parser.add_argument("--job", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -430,7 +420,13 @@ def main() -> int:
         print(json.dumps(work(json.loads(options.job))))
         return 0
     table = {
-        backend: summary(quick(backend) if options.quick else full(backend, options.rounds))
+        backend: summary(
+            measure(
+                backend,
+                rounds=1 if options.quick else options.rounds,
+                everything=not options.quick,
+            )
+        )
         for backend in options.backends.split(",")
     }
     verdict = decide(table)

@@ -10,7 +10,7 @@ lines, and none of that may make a line look new. A driver that traces nothing i
 `LineStore` alone to add up what its workers send.
 """
 
-from libc.stdint cimport UINT32_MAX, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 

@@ -19,7 +19,7 @@ Why co_extra and not a table by address: the slot dies with its code object, so 
 at a reused address starts unknown, without a weak reference or a lookup.
 """
 
-from libc.stdint cimport UINT32_MAX, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 from cpython.object cimport PyObject
@@ -32,6 +32,7 @@ import sys
 import threading
 
 from rondo._native import TracerBusyError
+from rondo._native.others import describe_other_tracer
 
 cdef extern from "interpreter.h":
     enum: RONDO_MONITORING
@@ -247,16 +248,10 @@ cdef PyObject* _on_line(PyObject* self, PyObject** args, Py_ssize_t n) noexcept:
     return disable
 
 
-cdef PyMethodDef start_method
-start_method.ml_name = "rondo_on_start"
-start_method.ml_meth = <void*> _on_start
-start_method.ml_flags = METH_FASTCALL
-start_method.ml_doc = NULL
-cdef PyMethodDef line_method
-line_method.ml_name = "rondo_on_line"
-line_method.ml_meth = <void*> _on_line
-line_method.ml_flags = METH_FASTCALL
-line_method.ml_doc = NULL
+cdef PyMethodDef start_method = PyMethodDef(
+    "rondo_on_start", <void*> _on_start, METH_FASTCALL, NULL)
+cdef PyMethodDef line_method = PyMethodDef(
+    "rondo_on_line", <void*> _on_line, METH_FASTCALL, NULL)
 
 
 cdef int _prepare() except -1:
@@ -291,24 +286,8 @@ def _running_code():
 
 
 def other_tracer():
-    """Who else traces this thread or process, in words; None when nobody does.
-
-    A second tracer would see our events or hide its own from us, so the tracer steps aside.
-    """
-    trace = sys.gettrace()
-    if trace is not None and trace is not _active:
-        return f"a trace function is set ({type(trace).__module__}.{type(trace).__qualname__})"
-    hook = threading.gettrace()
-    if hook is not None and hook is not _active:
-        return f"threading.settrace holds {getattr(hook, '__qualname__', type(hook).__qualname__)}"
-    if RONDO_MONITORING:
-        monitoring = sys.monitoring
-        for role, identity in (("debugger", monitoring.DEBUGGER_ID),
-                               ("coverage tool", monitoring.COVERAGE_ID)):
-            name = monitoring.get_tool(identity)
-            if name is not None:
-                return f"sys.monitoring has a {role}: {name}"
-    return None
+    """Who else traces, in words; None when nobody does."""
+    return describe_other_tracer(_active)
 
 
 # ------------------------------------------------------------------------------------- the tracer
@@ -392,12 +371,10 @@ cdef class LineTracer(LineStore):
         makes every code object in the process pay again at its next start.
         """
         LineStore.begin_run(self, complete=complete)
-        if complete:
-            self._epoch += 1
-            if _active is self:
-                hot.epoch = self._epoch
+        self._epoch += complete
         if _active is not self:
             return
+        hot.epoch = self._epoch
         if RONDO_MONITORING:
             if complete:
                 self.rearm()
@@ -474,7 +451,8 @@ cdef class LineTracer(LineStore):
             # Code that an earlier tracer judged has its start events disabled: ask it again.
             monitoring.restart_events()
         for code in _running_code():
-            _on_running(code)
+            if _known(<PyObject*> code) != NULL:
+                set_local_events(tool, code, line_events)
         monitoring.set_events(tool, events.PY_START | events.PY_RESUME)
         return 0
 
@@ -505,12 +483,6 @@ def _codes(*, fired_only=False):
 def _set_line_events(codes, events):
     for code in codes:
         set_local_events(tool, code, events)
-
-
-def _on_running(code):
-    """Line events for a code object that started before the tracer did (3.12+)."""
-    if _known(<PyObject*> code) != NULL:
-        set_local_events(tool, code, line_events)
 
 
 class NullTracer:
