@@ -5,4 +5,7 @@ Importing this package imports no framework; an adapter is loaded when one is as
 
 from __future__ import annotations
 
+from rondo.subjects.user import UserSubject, subject
+
+__all__ = ["UserSubject", "__version__", "subject"]
 __version__ = "0.1.0"

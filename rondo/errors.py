@@ -58,6 +58,12 @@ class ArtifactError(RondoError):
     slug = "artifacts"
 
 
+class SubjectError(RondoError):
+    """A user's subject cannot be loaded or is described wrongly."""
+
+    slug = "subject"
+
+
 class PreloadError(RondoError):
     """The user's --preload file cannot be run."""
 

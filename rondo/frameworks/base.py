@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
+from rondo.errors import SubjectError
 from rondo.oracle.observation import Observation
 from rondo.sequences.step import Call, Change, Sequence
 from rondo.sequences.vocabulary import Vocabulary
+from rondo.subjects.user import UserSubject
 
 
 class Arm(Enum):
@@ -73,6 +75,10 @@ class Framework(ABC):
     @abstractmethod
     def vocabulary(self) -> Vocabulary:
         """Return all that sequences for this framework can say."""
+
+    def add_subject(self, subject: UserSubject) -> None:
+        """Make a user's model the only architecture there is. Raises SubjectError if it cannot."""
+        raise SubjectError(f"{self.name} takes no subjects of the user's own yet")
 
     @abstractmethod
     def warm(self) -> None:

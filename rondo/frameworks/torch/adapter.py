@@ -20,6 +20,7 @@ from rondo.frameworks.torch.documented import documented_rule
 from rondo.frameworks.torch.environment import describe_environment
 from rondo.frameworks.torch.kernels import install_store
 from rondo.frameworks.torch.program import Catalogue, CompileSettings, TorchProgram
+from rondo.frameworks.torch.subject import as_module
 from rondo.frameworks.torch.warm import import_compiler, trace_patterns
 from rondo.frameworks.torch.watch import Watcher
 from rondo.oracle.observation import Observation
@@ -28,6 +29,7 @@ from rondo.sequences.vocabulary import Vocabulary
 from rondo.subjects.namespace import NamespaceSnapshot
 from rondo.subjects.registry import discover
 from rondo.subjects.target import Architecture, Construct
+from rondo.subjects.user import NAME, UserSubject
 
 BACKENDS = ("eager", "aot_eager", "inductor")
 """From the cheapest to the dearest: Dynamo alone, with AOTAutograd, with Inductor."""
@@ -63,6 +65,20 @@ class TorchFramework(Framework):
     @cached_property
     def _watcher(self) -> Watcher:
         return Watcher()
+
+    def add_subject(self, subject: UserSubject) -> None:
+        """Make a user's model the only architecture, without constructs: it reads its own state."""
+        target = Architecture(
+            NAME,
+            lambda: as_module(subject.build()),
+            schema=subject.schema,
+            features=0,
+            doc="the user's own model",
+        )
+        module = subject.origin or ModuleType(NAME)
+        self.architectures = {NAME: (target, module)}
+        self.constructs = {}
+        self.catalogue = Catalogue({NAME: target}, {}, PROGRAM, COMPILER)
 
     def vocabulary(self) -> Vocabulary:
         """Return what the discovered architectures and constructs can say."""

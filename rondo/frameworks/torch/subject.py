@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
+from rondo.errors import SubjectError
 from rondo.subjects.target import Architecture, Construct
 
 
@@ -47,6 +48,27 @@ def build_subject(
     tail = [construct.build(architecture.features) for construct in constructs]
     arities = [len(architecture.schema.inputs), *(len(c.inputs) for c in constructs)]
     return Subject(body, tail, arities)
+
+
+class FunctionModule(nn.Module):
+    """A plain function as a module, so that every subject is one."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: object) -> object:
+        """Call the function."""
+        return self.function(*inputs)
+
+
+def as_module(model: object) -> nn.Module:
+    """Return a user's model as a module. Raises SubjectError when it is nothing callable."""
+    if isinstance(model, nn.Module):
+        return model
+    if not callable(model):
+        raise SubjectError(f"the factory built a {type(model).__name__}, not a module or function")
+    return FunctionModule(model)
 
 
 def tensors_of(value: object) -> list[Tensor]:
