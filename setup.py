@@ -29,6 +29,7 @@ setup(
                 f"rondo._native.{name}",
                 [f"{NATIVE}/{name}.pyx"],
                 include_dirs=[NATIVE],
+                depends=[f"{NATIVE}/interpreter.h"],
                 extra_compile_args=compile_args,
                 extra_link_args=link_args,
             )
