@@ -8,6 +8,7 @@ events. Everything a verb returns is plain data; the campaign never sees a tenso
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
@@ -15,7 +16,8 @@ from typing import ClassVar
 
 from rondo.errors import SubjectError
 from rondo.oracle.observation import Observation
-from rondo.sequences.step import Call, Change, Sequence
+from rondo.sequences.step import Call, Change
+from rondo.sequences.step import Sequence as StepSequence
 from rondo.sequences.vocabulary import Vocabulary
 from rondo.subjects.user import UserSubject
 
@@ -85,11 +87,11 @@ class Framework(ABC):
         """Import all that a first compile would import, without running or compiling anything."""
 
     @abstractmethod
-    def session(self, sequence: Sequence) -> AbstractContextManager[None]:
+    def session(self, sequence: StepSequence) -> AbstractContextManager[None]:
         """Configure the compiler for `sequence` and, on leaving, put every ambient state back."""
 
     @abstractmethod
-    def arm(self, sequence: Sequence, arm: Arm) -> AbstractContextManager[Program]:
+    def arm(self, sequence: StepSequence, arm: Arm) -> AbstractContextManager[Program]:
         """Build the program of one arm; on leaving, put back what its steps changed."""
 
     @abstractmethod
@@ -104,9 +106,16 @@ class Framework(ABC):
     def end_watch(self) -> CallEvents:
         """Return the compile events since `begin_watch`."""
 
-    def documented(self, sequence: Sequence, observation: Observation) -> str:
+    def documented(self, sequence: StepSequence, observation: Observation) -> str:
         """Return the documented rule under which the compiler refused a call, or an empty text."""
         return ""
+
+    def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
+        """Return documented limitations that a setting lifts: (rule, context that lifts it).
+
+        A stateful difference that goes away under one of them is that limitation, and no fault.
+        """
+        return ()
 
     @abstractmethod
     def environment(self) -> dict[str, str]:

@@ -139,6 +139,16 @@ class Judge:
     ) -> list[Mismatch]:
         return compare(expected, found, lambda: self.run.reference(position), ignored=self._ignored)
 
+    def _lifted(self, position: int, expected: Observation) -> str:
+        """Return the documented limitation without which the retained arm would agree, or ''."""
+        for rule, lifted in self.run.framework.ablations():
+            with lifted():
+                found = self.run.retained().observations[position]
+            assert found is not None
+            if self.disagreement(expected, found, position).grade <= Grade.CLOSE:
+                return rule
+        return ""
+
     def _alike(self, reset: Observation, found: Observation) -> bool:
         """Whether two wrong arms are wrong in the same way.
 
@@ -184,6 +194,9 @@ class Judge:
         if to_eager.grade is Grade.UNCERTAIN:
             return Judgement(position, Verdict.UNCERTAIN, reset=reset)
         if to_eager.grade <= Grade.CLOSE:
+            rule = self._lifted(position, expected)
+            if rule:
+                return Judgement(position, Verdict.DOCUMENTED, reset=reset, note=rule)
             verdict = Verdict.STATEFUL
         elif self._alike(reset, found):
             verdict = Verdict.STATELESS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +16,7 @@ from rondo.frameworks.base import Arm, CallEvents, Framework
 from rondo.frameworks.torch import ambient, state
 from rondo.frameworks.torch.changes.compiler import COMPILER
 from rondo.frameworks.torch.changes.program import PROGRAM
-from rondo.frameworks.torch.documented import documented_rule
+from rondo.frameworks.torch.documented import ABLATIONS, documented_rule
 from rondo.frameworks.torch.environment import describe_environment
 from rondo.frameworks.torch.kernels import install_store
 from rondo.frameworks.torch.program import Catalogue, CompileSettings, TorchProgram
@@ -24,7 +24,7 @@ from rondo.frameworks.torch.subject import as_module
 from rondo.frameworks.torch.warm import import_compiler, trace_patterns
 from rondo.frameworks.torch.watch import Watcher
 from rondo.oracle.observation import Observation
-from rondo.sequences.step import Sequence
+from rondo.sequences.step import Sequence as StepSequence
 from rondo.sequences.vocabulary import Vocabulary
 from rondo.subjects.namespace import NamespaceSnapshot
 from rondo.subjects.registry import discover
@@ -102,7 +102,7 @@ class TorchFramework(Framework):
         install_store()
 
     @contextmanager
-    def session(self, sequence: Sequence) -> Iterator[None]:
+    def session(self, sequence: StepSequence) -> Iterator[None]:
         """Configure torch for `sequence`; put settings, modes and random states back afterwards."""
         self._disk = sequence.options.choice("cache") == "disk"
         ambient.quiet_warnings()
@@ -117,7 +117,7 @@ class TorchFramework(Framework):
                 before.restore()
 
     @contextmanager
-    def arm(self, sequence: Sequence, arm: Arm) -> Iterator[TorchProgram]:
+    def arm(self, sequence: StepSequence, arm: Arm) -> Iterator[TorchProgram]:
         """Build the program of `arm` from the sequence's seed."""
         namespaces = NamespaceSnapshot(self._modules(sequence))
         before = ambient.AmbientSnapshot()
@@ -137,7 +137,7 @@ class TorchFramework(Framework):
             before.restore()
             torch._dynamo.config.recompile_limit = 8
 
-    def _modules(self, sequence: Sequence) -> list[ModuleType]:
+    def _modules(self, sequence: StepSequence) -> list[ModuleType]:
         subject = sequence.subject
         _, body = self.architectures[subject.architecture]
         return [body, *(self.constructs[name][1] for name in subject.constructs)]
@@ -154,9 +154,13 @@ class TorchFramework(Framework):
         """Return the compile events since `begin_watch`."""
         return self._watcher.end()
 
-    def documented(self, sequence: Sequence, observation: Observation) -> str:
+    def documented(self, sequence: StepSequence, observation: Observation) -> str:
         """Return the documented rule under which torch.compile refused a call, or an empty text."""
         return documented_rule(sequence, observation)
+
+    def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
+        """Return documented limitations of torch.compile that a setting lifts."""
+        return ABLATIONS
 
     def environment(self) -> dict[str, str]:
         """Return versions and the machine's kind."""

@@ -1,11 +1,17 @@
 """What torch.compile refuses by design: real differences, told apart from faults.
 
-A rule is matched on what was raised and on the option that asks for it, never on a subject's name.
+A rule is matched on cause, never on a subject's name: on what was raised and the option that asks
+for it, or, where a setting lifts a limitation, on the difference going away under that setting.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+
+import torch
+import torch._dynamo
 
 from rondo.oracle.observation import Observation
 from rondo.sequences.step import Sequence
@@ -45,6 +51,24 @@ RULES = (
         link="https://github.com/pytorch/pytorch/pull/130580",
     ),
 )
+
+
+def _hooks_guarded() -> AbstractContextManager[object]:
+    patched: AbstractContextManager[object] = torch._dynamo.config.patch(
+        skip_nnmodule_hook_guards=False
+    )
+    return patched
+
+
+ABLATIONS: tuple[tuple[str, Callable[[], AbstractContextManager[object]]], ...] = (
+    (
+        "hooks added to or removed from a module after it was compiled are not guarded unless"
+        " torch._dynamo.config.skip_nnmodule_hook_guards is False"
+        " (https://docs.pytorch.org/docs/stable/torch.compiler_nn_module.html)",
+        _hooks_guarded,
+    ),
+)
+"""Limitations that a setting lifts: a difference that goes away under it is documented."""
 
 
 def documented_rule(sequence: Sequence, observation: Observation) -> str:

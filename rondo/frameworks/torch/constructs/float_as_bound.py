@@ -12,12 +12,11 @@ from rondo.subjects.target import Construct
 class FloatAsBound(nn.Module):
     def __init__(self, features: int) -> None:
         super().__init__()
-        self.slack = 0.25
+        self.factor = 0.25
 
     def forward(self, hidden: Tensor, limit: float) -> Tensor:
-        bound = abs(limit) + self.slack
-        gate = silu(hidden).clamp(max=bound)
-        return gate * hidden.clamp(min=-bound, max=bound) / (1 + bound)
+        gate = silu(hidden).clamp(max=limit)
+        return gate * hidden.clamp(min=-limit, max=limit) * self.factor
 
 
 CONSTRUCT = Construct(
@@ -29,6 +28,6 @@ CONSTRUCT = Construct(
 
 
 @CONSTRUCT.change(values=3)
-def set_slack(module: FloatAsBound, value: int) -> None:
-    """Give the constant part of the bound another value."""
-    module.slack = (1.0, 0.5, 0.25)[value]
+def set_factor(module: FloatAsBound, value: int) -> None:
+    """Give the factor behind the bounds another value."""
+    module.factor = (-0.25, 0.5, 0.25)[value]

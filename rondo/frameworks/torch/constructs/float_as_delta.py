@@ -12,12 +12,12 @@ from rondo.subjects.target import Construct
 class FloatAsDelta(nn.Module):
     def __init__(self, features: int) -> None:
         super().__init__()
-        self.slack = 0.25
+        self.slack = 1.25
 
     def forward(self, hidden: Tensor, delta: float) -> Tensor:
-        width = abs(delta) + self.slack
-        loss = huber_loss(hidden, hidden * 0.5 + delta, reduction="none", delta=width)
-        return (loss / width).tanh()
+        width = delta + self.slack
+        loss = huber_loss(hidden * delta, hidden, reduction="none", delta=width)
+        return loss.tanh()
 
 
 CONSTRUCT = Construct(
@@ -31,4 +31,4 @@ CONSTRUCT = Construct(
 @CONSTRUCT.change(values=3)
 def set_slack(module: FloatAsDelta, value: int) -> None:
     """Give the constant part of the width another value."""
-    module.slack = (1.0, 0.5, 0.25)[value]
+    module.slack = (2.0, 4.0, 1.25)[value]

@@ -17,10 +17,10 @@ class FloatAsEps(nn.Module):
     def __init__(self, features: int) -> None:
         super().__init__()
         self.shape = (features,)
-        self.floor = 0.01
+        self.floor = 1.25
 
     def forward(self, hidden: Tensor, scale: float) -> Tensor:
-        return rms_norm(hidden * scale, self.shape, eps=scale * scale + self.floor)
+        return rms_norm(hidden * scale, self.shape, eps=scale + self.floor)
 
 
 CONSTRUCT = Construct(
@@ -34,4 +34,4 @@ CONSTRUCT = Construct(
 @CONSTRUCT.change(values=3)
 def set_floor(module: FloatAsEps, value: int) -> None:
     """Give the constant part of eps another value."""
-    module.floor = (1.0, 0.25, 0.01)[value]
+    module.floor = (2.0, 4.0, 1.25)[value]
