@@ -46,10 +46,16 @@ class Executor:
         return self._retrying(data, fresh=True)
 
     def environment(self) -> dict[str, str]:
-        """Return what a maintainer asks about the environment, from a fresh worker."""
-        worker = self._fork()
-        found = worker.environment(self.limits, self.interrupted)
-        worker.end()
+        """Return what a maintainer asks about the environment, from a fresh worker.
+
+        Empty when that worker dies: a finding is written with or without it.
+        """
+        try:
+            worker = self._fork()
+            found = worker.environment(self.limits, self.interrupted)
+            worker.end()
+        except (ServerLostError, WorkerDiedError):
+            return {}
         return found
 
     def start(self) -> None:

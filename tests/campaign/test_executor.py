@@ -236,3 +236,10 @@ def test_an_unknown_framework_is_one_clear_line(framework: str, says: str) -> No
 def test_a_server_that_dies_at_its_start_says_why(tmp_path: Path) -> None:
     with pytest.raises(WorkerError, match="could not be loaded: AssertionError: broken adapter"):
         Server("tests.campaign.odd_adapters:BrokenFramework")
+
+
+def test_the_environment_comes_from_a_worker(executor: Executor) -> None:
+    assert executor.environment() == {"toy": "1"}
+    os.kill(executor.server._process.pid, signal.SIGKILL)
+    assert executor.environment() == {}
+    assert executor.run(HARMLESS).verdict == "agree"

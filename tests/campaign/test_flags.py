@@ -9,11 +9,23 @@ from pathlib import Path
 import pytest
 
 from rondo import fuzz as fuzz_module
-from rondo.campaign.flags import LIBFUZZER_FLAGS, OWN_FLAGS, UsageError, help_text, parse_flags
+from rondo.campaign.flags import (
+    LIBFUZZER_FLAGS,
+    OWN_FLAGS,
+    SAMPLERS,
+    UsageError,
+    help_text,
+    parse_flags,
+)
 from rondo.campaign.settings import Settings
+from rondo.search import samplers
 from tests.campaign.conftest import HARMLESS, TOY
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_the_samplers_are_those_that_there_are() -> None:
+    assert set(SAMPLERS) == set(samplers.SAMPLERS)
 
 
 def test_defaults_are_those_of_the_settings() -> None:
