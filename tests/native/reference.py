@@ -33,5 +33,5 @@ class ReferenceTracer:
             action()
         finally:
             sys.settrace(None)
-            threading.settrace(None)  # type: ignore[arg-type]
+            threading.settrace(None)
         return self.seen

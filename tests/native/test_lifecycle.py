@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,8 @@ from tests.native.programs import load
 MakeTracer = Callable[..., LineTracer]
 TEXT = "def main():\n    x = 1\n    return x\n"
 settrace_only = pytest.mark.skipif(MONITORING, reason="concerns PyEval_SetTrace, so Python 3.11")
+# Absent before 3.12, which type checkers are told to assume.
+MONITOR: Any = getattr(sys, "monitoring", None)
 PACKAGE = Path(rondo.__file__).parent
 
 
@@ -64,7 +67,7 @@ def test_nothing_is_left_behind_after_stop(tmp_path: Path, tracer_for: MakeTrace
     assert threading.gettrace() is None
     assert other_tracer() is None
     if MONITORING:
-        assert [sys.monitoring.get_tool(i) for i in range(6)] == [None] * 6
+        assert [MONITOR.get_tool(i) for i in range(6)] == [None] * 6
 
 
 def test_one_tracer_at_a_time(tmp_path: Path, tracer_for: MakeTracer) -> None:
@@ -108,30 +111,30 @@ def test_a_debugger_keeps_its_trace_function(tmp_path: Path) -> None:
 
 
 def test_a_threading_hook_is_respected(tmp_path: Path) -> None:
-    threading.settrace(print)  # type: ignore[arg-type]
+    threading.settrace(print)
     try:
         assert refused(tmp_path) == "threading.settrace holds print"
     finally:
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
 
 
 @pytest.mark.skipif(not MONITORING, reason="sys.monitoring came with Python 3.12")
 def test_a_tool_of_sys_monitoring_is_respected(tmp_path: Path) -> None:
-    sys.monitoring.use_tool_id(sys.monitoring.DEBUGGER_ID, "pdb")
+    MONITOR.use_tool_id(MONITOR.DEBUGGER_ID, "pdb")
     try:
         assert refused(tmp_path) == "sys.monitoring has a debugger: pdb"
     finally:
-        sys.monitoring.free_tool_id(sys.monitoring.DEBUGGER_ID)
-    sys.monitoring.use_tool_id(3, "one")
-    sys.monitoring.use_tool_id(4, "two")
+        MONITOR.free_tool_id(MONITOR.DEBUGGER_ID)
+    MONITOR.use_tool_id(3, "one")
+    MONITOR.use_tool_id(4, "two")
     try:
         tracer = LineTracer([tmp_path])
         with pytest.raises(TracerBusyError, match="3 and 4 are taken"):
             tracer.start()
         assert not tracer.active
     finally:
-        sys.monitoring.free_tool_id(3)
-        sys.monitoring.free_tool_id(4)
+        MONITOR.free_tool_id(3)
+        MONITOR.free_tool_id(4)
 
 
 def test_under_coverage_the_tracer_steps_aside(tmp_path: Path) -> None:

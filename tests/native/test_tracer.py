@@ -300,7 +300,7 @@ def test_reference_counts_and_memory_are_stable_over_a_million_events(
     tracer = tracer_for(path)
     watched = [main, main.__code__, main.__globals__, tracer, str(path)]
     if MONITORING:
-        watched.append(sys.monitoring.DISABLE)
+        watched.append(sys.__dict__["monitoring"].DISABLE)
 
     def counts() -> list[int]:
         gc.collect()
