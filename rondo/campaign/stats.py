@@ -79,6 +79,7 @@ class Stats:
             "findings": self.findings,
             "not_compiled": self.not_compiled,
             "uncertain": self.uncertain,
+            "documented": self.verdicts[Verdict.DOCUMENTED.value],
             "program_faults": self.program_faults,
             "harness_faults": self.faults,
             "triage_runs": self.triage_runs,

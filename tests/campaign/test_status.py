@@ -123,11 +123,13 @@ def test_the_bar_shows_the_limit_that_comes_first(
 def test_statistics_count_what_happened() -> None:
     stats = Stats()
     stats.count(Result("agree", calls=3, raised=1), "eager", 1.0, 10 << 20)
-    stats.count(Result("not compiled", calls=1, uncertain=2), "inductor", 3.0, 5 << 20)
+    stats.count(Result("not compiled", calls=1, uncertain=2), "inductor", 2.0, 5 << 20)
+    stats.count(Result("documented"), "inductor", 1.0, 5 << 20)
     final = stats.final(8.0)
-    assert final["number_of_executed_units"] == 2
-    assert final["average_exec_per_sec"] == 0.2
-    assert final["slowest_unit_time_sec"] == 3.0
+    assert final["number_of_executed_units"] == 3
+    assert final["documented"] == 1
+    assert final["average_exec_per_sec"] == 0.4
+    assert final["slowest_unit_time_sec"] == 2.0
     assert final["peak_rss_mb"] == 10
     assert (final["calls"], final["raised_share"]) == (4, 0.25)
     assert (final["not_compiled"], final["uncertain"]) == (1, 2)
