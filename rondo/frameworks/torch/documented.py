@@ -1,7 +1,8 @@
 """What torch.compile refuses by design: real differences, told apart from faults.
 
-A rule is matched on cause, never on a subject's name: on what was raised and the option that asks
-for it, or, where a setting lifts a limitation, on the difference going away under that setting.
+A rule is matched on cause, never on a subject's name: on what was raised and the option or
+step that asks for it, or, where a setting lifts a limitation, on the difference going away under
+that setting.
 """
 
 from __future__ import annotations
@@ -13,8 +14,43 @@ from dataclasses import dataclass
 import torch
 import torch._dynamo
 
+from rondo.frameworks.torch.changes.compiler import (
+    COMPILER,
+    FREEZING,
+    MARKS,
+    STANCES,
+    mark_within_bounds,
+    unconfigured,
+)
 from rondo.oracle.observation import Observation
-from rondo.sequences.step import Sequence
+from rondo.sequences.step import Change, Sequence
+
+
+def _has_step(sequence: Sequence, action: str, value: int) -> bool:
+    number = [each.spec.name for each in COMPILER.actions].index(action)
+    return Change(COMPILER.name, number, value) in sequence.steps
+
+
+def _always(sequence: Sequence) -> bool:
+    return True
+
+
+def _fullgraph(sequence: Sequence) -> bool:
+    return sequence.options.choice("fullgraph") == "yes"
+
+
+def _own_marks(sequence: Sequence) -> bool:
+    """Whether a violated mark is the traced program's doing.
+
+    With bounds and a disk cache it may be an entry's that was made for another program: a fault,
+    which the reset arm with its empty cache tells from a refusal.
+    """
+    bounded = _has_step(sequence, "mark_next_inputs", MARKS.index(mark_within_bounds))
+    return not (bounded and sequence.options.choice("cache") == "disk")
+
+
+def _fails_on_recompile(sequence: Sequence) -> bool:
+    return _has_step(sequence, "stance", STANCES.index("fail_on_recompile"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +61,14 @@ class Rule:
     exceptions: frozenset[str]
     message: str
     link: str
-    needs_fullgraph: bool = False
+    asked_for: Callable[[Sequence], bool] = _always
 
     def covers(self, sequence: Sequence, observation: Observation) -> bool:
         """Whether `observation` is this refusal."""
         return (
             observation.exception in self.exceptions
             and self.message in observation.message
-            and (not self.needs_fullgraph or sequence.options.choice("fullgraph") == "yes")
+            and self.asked_for(sequence)
         )
 
 
@@ -42,13 +78,27 @@ RULES = (
         exceptions=frozenset({"Unsupported", "FailOnRecompileLimitHit", "UserError"}),
         message="",
         link="https://docs.pytorch.org/docs/stable/generated/torch.compile.html",
-        needs_fullgraph=True,
+        asked_for=_fullgraph,
     ),
     Rule(
         kind="donated buffers: a backward compiled for one use cannot retain its graph",
         exceptions=frozenset({"RuntimeError"}),
         message="non-empty donated buffers",
         link="https://github.com/pytorch/pytorch/pull/130580",
+    ),
+    Rule(
+        kind="mark_dynamic raises where the program does not let the size vary",
+        exceptions=frozenset({"ConstraintViolationError"}),
+        message="Constraints violated",
+        link="https://docs.pytorch.org/docs/stable/torch.compiler_dynamic_shapes.html",
+        asked_for=_own_marks,
+    ),
+    Rule(
+        kind="stance fail_on_recompile raises instead of compiling again",
+        exceptions=frozenset({"RuntimeError"}),
+        message="fail_on_recompile",
+        link="https://docs.pytorch.org/docs/stable/generated/torch.compiler.set_stance.html",
+        asked_for=_fails_on_recompile,
     ),
 )
 
@@ -66,6 +116,11 @@ ABLATIONS: tuple[tuple[str, Callable[[], AbstractContextManager[object]]], ...] 
         " torch._dynamo.config.skip_nnmodule_hook_guards is False"
         " (https://docs.pytorch.org/docs/stable/torch.compiler_nn_module.html)",
         _hooks_guarded,
+    ),
+    (
+        "freezing takes parameters as they are when it compiles: later updates go unseen"
+        " (https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_inductor/config.py, freezing)",
+        lambda: unconfigured(FREEZING),
     ),
 )
 """Limitations that a setting lifts: a difference that goes away under it is documented."""

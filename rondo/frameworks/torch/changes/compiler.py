@@ -7,10 +7,23 @@ retained state and are made in the retained arm alone.
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import torch
+import torch._functorch.config
+import torch._inductor.config
+from torch import Tensor
+from torch._C._dynamo.eval_frame import reset_code as reset_code_object
+from torch._dynamo import convert_frame, pgo
+from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache
+from torch._inductor.codecache import FxGraphCache
+from torch._inductor.utils import clear_on_fresh_cache
+from torch.compiler._cache import CacheArtifactManager
 
-from rondo.frameworks.torch.program import TorchProgram
+from rondo.frameworks.torch.program import CompileSettings, TorchProgram
 from rondo.sequences import vocabulary
 from rondo.subjects.target import Target
 
@@ -30,10 +43,30 @@ def wrap_again(program: TorchProgram, value: int) -> None:
     program.rewrap()
 
 
-@COMPILER.change(values=2, carries=True)
+MARK_BOUNDS = (2, 64)
+"""The range that a bounded mark promises; sizes 0 and 1 are specialised whatever is promised."""
+
+
+def mark_within_bounds(tensor: Tensor, dimension: int) -> None:
+    """Mark as dynamic within bounds, unless the size at hand breaks the promise at once."""
+    low, high = MARK_BOUNDS
+    if low <= tensor.shape[dimension] <= high:
+        torch._dynamo.mark_dynamic(tensor, dimension, min=low, max=high)
+
+
+MARKS: tuple[Callable[[Tensor, int], None], ...] = (
+    torch._dynamo.maybe_mark_dynamic,
+    torch._dynamo.mark_static,
+    torch._dynamo.mark_dynamic,
+    mark_within_bounds,
+    torch._dynamo.decorators.mark_unbacked,
+)
+
+
+@COMPILER.change(values=len(MARKS), carries=True)
 def mark_next_inputs(program: TorchProgram, value: int) -> None:
-    """Mark the first dimension of the next call's inputs: maybe dynamic (0) or static (1)."""
-    mark = (torch._dynamo.maybe_mark_dynamic, torch._dynamo.mark_static)[value]
+    """Mark dimension 0 of the next inputs: maybe dynamic, static, dynamic, bounded or unbacked."""
+    mark = MARKS[value]
     program.settings.marks.append(lambda tensor: mark(tensor, 0) if tensor.dim() else None)
 
 
@@ -61,7 +94,156 @@ def collect_garbage(program: TorchProgram, value: int) -> None:
     gc.collect()
 
 
-@COMPILER.change(values=3)
+STANCES = ("eager_on_recompile", "force_eager", "default", "fail_on_recompile")
+
+
+@COMPILER.change(values=len(STANCES))
 def stance(program: TorchProgram, value: int) -> None:
-    """Set the stance to eager_on_recompile (0), force_eager (1) or back to default (2)."""
-    torch.compiler.set_stance(("eager_on_recompile", "force_eager", "default")[value])
+    """Set the stance: eager_on_recompile, force_eager, default (2) or fail_on_recompile (3)."""
+    torch.compiler.set_stance(STANCES[value])
+
+
+OTHER_BACKEND = {"eager": "aot_eager", "aot_eager": "eager", "inductor": "aot_eager"}
+"""Another back end that costs no more than a tier or two: never Inductor unless it was chosen."""
+
+
+@dataclass(slots=True)
+class VariedSettings(CompileSettings):
+    """Settings that remember the sequence's own back end, and configuration for compiled calls.
+
+    Configuration holds during a compiled call only and not until further notice: so it ends with
+    the arm whatever a call raises, and an eager call never runs under it.
+    """
+
+    own_backend: str = ""
+    configuration: dict[str, object] = field(default_factory=dict)
+
+    def compile(self, module: torch.nn.Module) -> Callable[..., object]:
+        """Wrap `module`, and have each call see the configuration as it stands by then."""
+        compiled = CompileSettings.compile(self, module)
+
+        def configured(*arguments: object) -> object:
+            with ExitStack() as stack:
+                for name, value in self.configuration.items():
+                    if name in _UNCONFIGURED:
+                        continue
+                    part, _, entry = name.partition(".")
+                    stack.enter_context(CONFIGURATIONS[part].patch({entry: value}))
+                return compiled(*arguments)
+
+        return configured
+
+
+def varied(program: TorchProgram) -> VariedSettings:
+    """Return the program's settings as settings that can be varied, and have it use these."""
+    settings = program.settings
+    if not isinstance(settings, VariedSettings):
+        same = {each.name: getattr(settings, each.name) for each in fields(CompileSettings)}
+        settings = VariedSettings(**same, own_backend=settings.backend)
+        program.settings = settings
+    return settings
+
+
+_UNCONFIGURED: set[str] = set()
+
+
+@contextmanager
+def unconfigured(name: str) -> Iterator[None]:
+    """Have steps that configure the entry `name` change nothing: what an ablation runs under."""
+    _UNCONFIGURED.add(name)
+    try:
+        yield
+    finally:
+        _UNCONFIGURED.discard(name)
+
+
+CONFIGURATIONS: dict[str, Any] = {
+    "dynamo": torch._dynamo.config,
+    "functorch": torch._functorch.config,
+    "inductor": torch._inductor.config,
+}
+
+FREEZING = "inductor.freezing"
+CONFIGURED: tuple[tuple[str, object], ...] = (
+    ("dynamo.assume_static_by_default", False),
+    ("dynamo.automatic_dynamic_shapes", False),
+    ("dynamo.specialize_float", True),
+    ("dynamo.capture_scalar_outputs", True),
+    ("dynamo.skip_nnmodule_hook_guards", False),
+    ("functorch.donated_buffer", False),
+    (FREEZING, True),
+)
+"""Configuration entries that change what is compiled and should change nothing that is computed."""
+
+
+@COMPILER.change(values=2, carries=True)
+def backend(program: TorchProgram, value: int) -> None:
+    """Compile with another back end from now on (0), or with the sequence's own (1)."""
+    settings = varied(program)
+    own = settings.own_backend
+    settings.backend = own if value else OTHER_BACKEND[own]
+    program.rewrap()
+
+
+@COMPILER.change(values=2, carries=True)
+def mode(program: TorchProgram, value: int) -> None:
+    """Wrap again with mode reduce-overhead (0) or default (1); only Inductor has modes."""
+    program.settings.mode = ("reduce-overhead", "default")[value]
+    program.rewrap()
+
+
+@COMPILER.change(values=len(CONFIGURED) + 1, carries=True)
+def configure(program: TorchProgram, value: int) -> None:
+    """Flip one entry of torch's configuration for the calls to come; the last value: none."""
+    settings = varied(program)
+    if value == len(CONFIGURED):
+        settings.configuration.clear()
+    else:
+        name, flipped = CONFIGURED[value]
+        settings.configuration[name] = flipped
+    program.rewrap()
+
+
+@COMPILER.change()
+def reset_code(program: TorchProgram, value: int) -> None:
+    """Drop the compiled code of every function; what was learned about sizes stays."""
+    for reference in list(convert_frame.input_codes.seen):
+        code = reference()
+        if code is not None:
+            reset_code_object(code)
+
+
+@COMPILER.change()
+def forget_sizes(program: TorchProgram, value: int) -> None:
+    """Forget which sizes and numbers automatic-dynamic saw change; compiled code stays."""
+    pgo.reset_code_state()
+
+
+@COMPILER.change(values=2)
+def drop_disk_cache(program: TorchProgram, value: int) -> None:
+    """Drop one of the disk caches: FX graphs (0) or AOTAutograd's (1)."""
+    (FxGraphCache, AOTAutogradCache)[value].clear()
+
+
+class RecordedArtifacts:
+    """What torch records for `save_cache_artifacts`: all since the process began, until told."""
+
+    @staticmethod
+    def cache_clear() -> None:
+        """Forget what was recorded."""
+        CacheArtifactManager.clear()
+
+
+# Part of a real reset: else a sequence would save, and load, what an earlier sequence compiled.
+clear_on_fresh_cache(RecordedArtifacts)
+
+
+@COMPILER.change()
+def reload_artifacts(program: TorchProgram, value: int) -> None:
+    """Save the cache artifacts, drop compiled code and disk caches, load the artifacts."""
+    saved = torch.compiler.save_cache_artifacts()
+    torch.compiler.reset()
+    FxGraphCache.clear()
+    AOTAutogradCache.clear()
+    if saved is not None:
+        torch.compiler.load_cache_artifacts(saved[0])

@@ -8,13 +8,17 @@ state that is put back after the arm.
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 
 import numpy as np
 import torch
 from torch import nn
 
+from rondo.frameworks.base import Arm
 from rondo.frameworks.torch.program import TorchProgram
 from rondo.sequences import vocabulary
+from rondo.sequences.step import Call
+from rondo.subjects import user
 from rondo.subjects.target import Target
 
 PROGRAM = Target(
@@ -168,3 +172,28 @@ def body_forward_hook(program: TorchProgram, value: int) -> None:
 
 def _halved(value: object) -> object:
     return value * 0.5 if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+TAKES_ANY_RANK = frozenset({vocabulary.SMALLEST, "vgg", user.NAME})
+"""Architectures that accept a wrong rank, change state before they refuse it, or are not ours."""
+
+
+@PROGRAM.change(values=2)
+def failing_call(program: TorchProgram, value: int) -> None:
+    """Call with tensors of rank 0 (0) or with nothing (1), and catch what that raises.
+
+    Only the retained arm fails through compiled code: the reset arm's past is eager. The call must
+    raise before it changes state, since Dynamo traces a forward before it runs any of it: a model
+    called with nothing does, and so do the shipped ones whose first layer refuses the rank.
+    """
+    arguments: list[object] = []
+    if value == 0 and program._architecture.name not in TAKES_ANY_RANK:
+        usual = Call(sizes=(0,) * len(program._architecture.schema.dimensions))
+        arguments = [rank_zero(given) for given in program.inputs(usual).arguments.values()]
+    with suppress(Exception):
+        program.target(compiled=program.arm is Arm.RETAINED)(*arguments)
+
+
+def rank_zero(value: object) -> object:
+    """Return a scalar tensor in place of a tensor."""
+    return value.new_zeros(()) if isinstance(value, torch.Tensor) else value
