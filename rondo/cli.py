@@ -88,8 +88,14 @@ def fuzz(arguments: tuple[str, ...]) -> int:
 @click.option("--timeout", default=120.0, show_default=True, help="Seconds it may take.")
 @FRAMEWORK
 @PRELOAD
+@click.option("--subject", default="", help="Your own model, as package.module:factory.")
 def replay(
-    file: Path, as_json: bool, timeout: float, framework: str, preloads: tuple[str, ...]
+    file: Path,
+    as_json: bool,
+    timeout: float,
+    framework: str,
+    preloads: tuple[str, ...],
+    subject: str,
 ) -> int:
     """Run a reproducer, or a plain .seq file, in a fresh process and compare the arms.
 
@@ -98,7 +104,9 @@ def replay(
     from rondo.campaign.replay_table import print_json, print_table
     from rondo.campaign.replaying import replay_file
 
-    replayed = replay_file(file, framework=framework, preloads=preloads, seconds=timeout)
+    replayed = replay_file(
+        file, framework=framework, preloads=preloads, subject=subject, seconds=timeout
+    )
     (print_json if as_json else print_table)(replayed)
     return EXIT_BUG if replayed.alarm is not None else EXIT_OK
 

@@ -57,7 +57,12 @@ def run(settings: Settings) -> int:
         stack.callback(status.close)
         status.info(f"Seed: {settings.seed}")
         try:
-            server = Server(settings.framework, preloads=settings.preloads, interrupted=stop.check)
+            server = Server(
+                settings.framework,
+                preloads=settings.preloads,
+                subject=settings.subject,
+                interrupted=stop.check,
+            )
             stack.callback(server.close)
             scope = Scope.of(settings, server.vocabulary, usual_length=MAX_LENGTH)
             corpus, left_out = open_corpus(settings, server.vocabulary, scope)

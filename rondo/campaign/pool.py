@@ -174,9 +174,11 @@ class Server:
         framework: str,
         *,
         preloads: tuple[str, ...] = (),
+        subject: str = "",
         interrupted: Interrupted = lambda: None,
     ) -> None:
         self._interrupted = interrupted
+        self.subject = subject
         self.framework = framework
         self.preloads = tuple(os.path.abspath(path) for path in preloads)
         self.folder = Path(tempfile.mkdtemp(prefix="rondo-"))
@@ -229,6 +231,8 @@ class Server:
         command += ["--framework", self.framework, "--folder", str(self.folder)]
         for path in self.preloads:
             command += ["--preload", path]
+        if self.subject:
+            command += ["--subject", self.subject]
         self.folder.mkdir(exist_ok=True)
         self._log = self.folder / "server"
         with open(self._log, "wb") as log:

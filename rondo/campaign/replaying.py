@@ -31,14 +31,20 @@ class Replayed:
 
 
 def replay_file(
-    file: Path, *, framework: str = "torch", preloads: tuple[str, ...] = (), seconds: float = 120.0
+    file: Path,
+    *,
+    framework: str = "torch",
+    preloads: tuple[str, ...] = (),
+    subject: str = "",
+    seconds: float = 120.0,
 ) -> Replayed:
     """Replay `file` once in a fresh process. Raises RondoError."""
     check_preloads(preloads)
     replayable = read(file, framework=framework)
     recorded = replayable.reproducer
     by_name = ":" not in framework
-    server = Server(replayable.framework if by_name else framework, preloads=preloads)
+    name = replayable.framework if by_name else framework
+    server = Server(name, preloads=preloads, subject=subject)
     try:
         check_vocabulary(replayable, server.vocabulary)
         executor = Executor(server, Limits(seconds), batch=1, interrupted=lambda: None)

@@ -19,6 +19,7 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,6 +31,9 @@ from rondo.campaign.loading import load
 from rondo.campaign.processes import die_with_parent, kill_group, own_group
 from rondo.errors import RondoError
 from rondo.frameworks.base import Framework
+from rondo.subjects.user import load_subject
+
+REMOVALS = 100
 
 
 @dataclass
@@ -93,7 +97,12 @@ class Server:
         """End every worker, remove the campaign's temporary files and end."""
         for pid in tuple(self.workers):
             self.end(pid)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        # A worker whose fork a signal interrupted is in no list, and may be writing still.
+        for _ in range(REMOVALS):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            if not self.folder.exists():
+                break
+            time.sleep(0.02)
         os._exit(0)
 
 
@@ -105,12 +114,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--framework", required=True)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--preload", action="append", default=[])
+    parser.add_argument("--subject", default="")
     options = parser.parse_args(arguments)
 
     connection = socket.socket(fileno=options.connection)
     connection.set_inheritable(False)
     try:
         framework = load(options.framework)
+        if options.subject:
+            framework.add_subject(load_subject(options.subject))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             framework.warm()

@@ -29,6 +29,7 @@ class Settings:
     constructs: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ()
     preloads: tuple[str, ...] = ()
+    subject: str = ""
     batch: int = 16
     device: str = "cpu"
     json: bool = False

@@ -29,7 +29,7 @@ from rondo.findings.bucket import Bucket, akin, bucket_of
 from rondo.findings.reproducer import Reproducer
 from rondo.findings.shorten import Shortener, explained_by
 from rondo.frameworks.base import Arm
-from rondo.oracle.result import Alarm, Identity, Result
+from rondo.oracle.result import Alarm, Identity, Result, Verdict
 from rondo.sequences.codec import decode
 from rondo.sequences.step import describe
 from rondo.sequences.vocabulary import Vocabulary
@@ -39,6 +39,9 @@ CONFIRMATIONS = 2
 ATTEMPTS = 8
 """Shortenings of one identity that led nowhere new before it is only counted."""
 SHORTENING_RUNS = 400
+SHORTENING_STATELESS = 80
+"""An ordinary miscompilation needs no history: other fuzzers find those, so it gets less time."""
+STATELESS_ATTEMPTS = 2
 SHORTENING_HANGS = 24
 """A hang costs a whole timeout each time that it shows."""
 
@@ -95,7 +98,9 @@ class Triage:
 
     def _known(self, data: bytes, key: Key) -> bool:
         identity = key[0]
-        if key in self._met or self._barren[identity] >= ATTEMPTS:
+        stateless = identity.verdict == Verdict.STATELESS.value
+        attempts = STATELESS_ATTEMPTS if stateless else ATTEMPTS
+        if key in self._met or self._barren[identity] >= attempts:
             return True
         relatives = [bucket for bucket in self.buckets if akin(bucket.identity, identity)]
         if any(not b.constructs and b.identity.exposing == identity.exposing for b in relatives):
@@ -130,13 +135,18 @@ class Triage:
             self._file(short.data, short.alarm.identity, shown, original=data, shortened=True)
 
     def _shortener(self, data: bytes, alarm: Alarm) -> Shortener:
-        hangs = alarm.identity.verdict == DIED and alarm.identity.effect == Cause.TIMEOUT.value
+        identity = alarm.identity
+        budget = SHORTENING_RUNS
+        if identity.verdict == DIED and identity.effect == Cause.TIMEOUT.value:
+            budget = SHORTENING_HANGS
+        elif identity.verdict == Verdict.STATELESS.value:
+            budget = SHORTENING_STATELESS
         return Shortener(
             data,
             alarm,
             self._run,
             self.vocabulary,
-            budget=SHORTENING_HANGS if hangs else SHORTENING_RUNS,
+            budget=budget,
             progress=lambda steps, runs: self.doing(
                 f"shortening {alarm.identity}: {steps} steps after {runs} runs"
             ),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rondo.oracle.run import ArmTrace, Run, Settings
 
 SHOWN_DIFFERENCES = 6
+NO_HISTORY = "any call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +220,12 @@ class Judge:
             effect=difference.effect,
             backend=vocabulary.backends[sequence.options.backend],
             place=difference.place,
-            exposing=cause_of(sequence, vocabulary, position),
+            # What came before is no part of an ordinary miscompilation.
+            exposing=(
+                NO_HISTORY
+                if verdict is Verdict.STATELESS
+                else cause_of(sequence, vocabulary, position)
+            ),
             exception=difference.exception,
         )
         alarm = Alarm(position, identity, differences_of(difference, expected, found, reset))
