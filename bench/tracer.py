@@ -197,17 +197,24 @@ def new_coverage(core: str) -> Any:
 
 
 def lines_differ(unit: Callable[..., None]) -> dict[str, Any]:
-    """The lines of one unit under coverage.py and under the tracer: counts, and what differs."""
+    """The lines of one unit under coverage.py and under the tracer: counts, and what differs.
+
+    Garbage is collected inside, or one of the two would see the finalizers of both units.
+    """
     collector = new_coverage("ctrace")
+    gc.collect()
     collector.start()
     unit()
+    gc.collect()
     collector.stop()
     data = collector.get_data()
     theirs = {(name, line) for name in data.measured_files() for line in data.lines(name)}
     tracer = LineTracer(torch_trees())
+    gc.collect()
     tracer.start()
     tracer.begin_run()
     unit()
+    gc.collect()
     ours = set(tracer.end_run())
     tracer.stop()
     return {

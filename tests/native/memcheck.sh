@@ -42,7 +42,7 @@ else
     "$python" setup.py -q build_ext --inplace >build.log 2>&1 || { cat build.log; exit 1; }
     PYTHONMALLOC=malloc PYTHONHASHSEED=0 RONDO_FEW_EXAMPLES=1 \
         valgrind --tool=memcheck --error-exitcode=99 --leak-check=no --quiet --num-callers=25 \
-        --undef-value-errors=no \
+        --undef-value-errors=no --suppressions="$root/tests/native/valgrind.supp" \
         "$python" -m pytest -q -x -p no:cacheprovider -p no:xdist tests/native -k "$skip" "$@"
 fi
 echo "== clean under $mode"
