@@ -40,7 +40,7 @@ class AutogradFunction(nn.Module):
         return hidden + Bend.apply(hidden, self.amount)
 
 
-CONSTRUCT = Construct("autograd_function", AutogradFunction, kind="backward artefact")
+CONSTRUCT = Construct("autograd_function", AutogradFunction, kind="backward artefact", guarded=True)
 
 
 @CONSTRUCT.change(values=2)

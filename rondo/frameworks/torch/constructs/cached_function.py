@@ -32,7 +32,7 @@ class CachedFunction(nn.Module):
         return hidden * 0.5 + amount(self.step)
 
 
-CONSTRUCT = Construct("cached_function", CachedFunction, kind="py-object guard")
+CONSTRUCT = Construct("cached_function", CachedFunction, kind="py-object guard", guarded=True)
 
 
 @CONSTRUCT.change(values=3)

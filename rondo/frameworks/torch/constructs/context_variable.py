@@ -18,7 +18,7 @@ class ContextVariable(nn.Module):
         return hidden + self.variable.get()
 
 
-CONSTRUCT = Construct("context_variable", ContextVariable, kind="py-object guard")
+CONSTRUCT = Construct("context_variable", ContextVariable, kind="py-object guard", guarded=True)
 
 
 @CONSTRUCT.change(values=3)

@@ -21,7 +21,7 @@ class DeterministicFlag(nn.Module):
         return hidden
 
 
-CONSTRUCT = Construct("deterministic_flag", DeterministicFlag, kind="ambient mode")
+CONSTRUCT = Construct("deterministic_flag", DeterministicFlag, kind="ambient mode", guarded=True)
 
 
 @CONSTRUCT.change(values=3)

@@ -42,7 +42,7 @@ class FunctionAttribute(nn.Module):
         return self.method(hidden) * self.holder.strength
 
 
-CONSTRUCT = Construct("function_attribute", FunctionAttribute, kind="py-object guard")
+CONSTRUCT = Construct("function_attribute", FunctionAttribute, kind="py-object guard", guarded=True)
 
 
 @CONSTRUCT.change(values=3)

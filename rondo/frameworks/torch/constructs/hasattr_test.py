@@ -28,7 +28,7 @@ class HasattrTest(nn.Module):
         return hidden
 
 
-CONSTRUCT = Construct("hasattr_test", HasattrTest, kind="py-object guard")
+CONSTRUCT = Construct("hasattr_test", HasattrTest, kind="py-object guard", guarded=True)
 
 
 @CONSTRUCT.change(values=2)

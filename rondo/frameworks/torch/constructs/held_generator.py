@@ -33,7 +33,7 @@ class HeldGenerator(nn.Module):
         return hidden
 
 
-CONSTRUCT = Construct("held_generator", HeldGenerator, kind="py-object guard")
+CONSTRUCT = Construct("held_generator", HeldGenerator, kind="py-object guard", guarded=True)
 
 
 @CONSTRUCT.change(values=2)

@@ -21,7 +21,7 @@ class HeldIterator(nn.Module):
         return hidden + next(self.amounts, 0.0) + next(self.numbers) / 8
 
 
-CONSTRUCT = Construct("held_iterator", HeldIterator, kind="py-object guard")
+CONSTRUCT = Construct("held_iterator", HeldIterator, kind="py-object guard", guarded=True)
 
 
 @CONSTRUCT.change(values=2)

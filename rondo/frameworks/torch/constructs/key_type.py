@@ -25,7 +25,7 @@ class KeyType(nn.Module):
         return hidden, filled
 
 
-CONSTRUCT = Construct("key_type", KeyType, kind="py-object guard")
+CONSTRUCT = Construct("key_type", KeyType, kind="py-object guard", guarded=True)
 
 
 @CONSTRUCT.change(values=5)

@@ -18,7 +18,7 @@ class MatmulPrecision(nn.Module):
         return hidden + 0.5
 
 
-CONSTRUCT = Construct("matmul_precision", MatmulPrecision, kind="ambient mode")
+CONSTRUCT = Construct("matmul_precision", MatmulPrecision, kind="ambient mode", guarded=True)
 
 
 @CONSTRUCT.change(values=3)

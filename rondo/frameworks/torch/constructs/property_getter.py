@@ -32,7 +32,7 @@ class PropertyGetter(nn.Module):
         return hidden * self.settings.gain + self.shift
 
 
-CONSTRUCT = Construct("property_getter", PropertyGetter, kind="py-object guard")
+CONSTRUCT = Construct("property_getter", PropertyGetter, kind="py-object guard", guarded=True)
 
 
 @CONSTRUCT.change(values=3)

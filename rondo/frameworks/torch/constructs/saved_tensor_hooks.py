@@ -22,7 +22,9 @@ class SavedTensorHooks(nn.Module):
         return bent + hidden
 
 
-CONSTRUCT = Construct("saved_tensor_hooks", SavedTensorHooks, kind="backward artefact")
+CONSTRUCT = Construct(
+    "saved_tensor_hooks", SavedTensorHooks, kind="backward artefact", guarded=True
+)
 
 
 @CONSTRUCT.change(values=2)

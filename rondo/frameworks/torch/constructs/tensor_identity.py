@@ -23,7 +23,9 @@ class TensorIdentity(nn.Module):
         return hidden + self.first.to(hidden.dtype)
 
 
-CONSTRUCT = Construct("tensor_identity", TensorIdentity, kind="py-object guard (identity)")
+CONSTRUCT = Construct(
+    "tensor_identity", TensorIdentity, kind="py-object guard (identity)", guarded=True
+)
 
 
 @CONSTRUCT.change(values=2)

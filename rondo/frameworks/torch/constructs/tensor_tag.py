@@ -20,7 +20,7 @@ class TensorTag(nn.Module):
         return hidden * getattr(self.weight, "strength", 0.5)
 
 
-CONSTRUCT = Construct("tensor_tag", TensorTag, kind="py-object guard")
+CONSTRUCT = Construct("tensor_tag", TensorTag, kind="py-object guard", guarded=True)
 
 
 @CONSTRUCT.change(values=3)

@@ -18,7 +18,9 @@ class TorchGenerator(nn.Module):
         return hidden + noise.to(hidden.dtype)
 
 
-CONSTRUCT = Construct("torch_generator", TorchGenerator, kind="baked trace-time state")
+CONSTRUCT = Construct(
+    "torch_generator", TorchGenerator, kind="baked trace-time state", guarded=True
+)
 
 
 @CONSTRUCT.change(values=2)

@@ -28,7 +28,7 @@ class TransformInside(nn.Module):
         return hidden + jvp(self.energy, (hidden,), (torch.ones_like(hidden),))[1].tanh()
 
 
-CONSTRUCT = Construct("transform_inside", TransformInside, kind="ambient mode", guarded=True)
+CONSTRUCT = Construct("transform_inside", TransformInside, kind="ambient mode")
 
 
 @CONSTRUCT.change(values=2)

@@ -28,7 +28,7 @@ class WeakReference(nn.Module):
         return -hidden if owner is None else hidden + owner.amount
 
 
-CONSTRUCT = Construct("weak_reference", WeakReference, kind="py-object guard")
+CONSTRUCT = Construct("weak_reference", WeakReference, kind="py-object guard", guarded=True)
 
 
 @CONSTRUCT.change()
