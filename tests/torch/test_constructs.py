@@ -55,6 +55,7 @@ ON_OTHER_BACKENDS = {
     "float_as_delta",
     "float_as_eps",
     "input_alias",
+    "integer_input",
     "item_scalar",
     "tied_parameters",
     "updated_parameter",

@@ -28,7 +28,6 @@ CONSTRUCT = Construct(
     IntegerInput,
     kind="dynamic specialisation",
     inputs=(InputSpec("number", kind="integer"),),
-    guarded=True,
 )
 
 
