@@ -29,7 +29,9 @@ class NamespaceSnapshot:
     def _picture(self, module: ModuleType) -> None:
         namespace = vars(module)
         self._globals.append((namespace, dict(namespace)))
-        for value in namespace.values():
+        for name, value in namespace.items():
+            if name.startswith("__"):
+                continue  # __builtins__ above all: it is everybody's
             if isinstance(value, (list, dict, set)):
                 self._containers.append((value, value.copy()))
             elif isinstance(value, type) and value.__module__ == module.__name__:
@@ -74,7 +76,20 @@ class NamespaceSnapshot:
                     setattr(function, name, value)
 
 
+def _is_unchanged(container: Any, copy: Any) -> bool:
+    """Whether a container still holds the very same objects in the same order."""
+    if isinstance(container, set):
+        return bool(container == copy)
+    if isinstance(container, dict):
+        return list(map(id, container)) == list(map(id, copy)) and list(
+            map(id, container.values())
+        ) == list(map(id, copy.values()))
+    return list(map(id, container)) == list(map(id, copy))
+
+
 def _restore_container(container: Any, copy: Any) -> None:
+    if _is_unchanged(container, copy):
+        return
     if isinstance(container, list):
         container[:] = copy
     else:

@@ -253,7 +253,9 @@ class _Outcome:
             leaves = list(inputs.leaves.values())
             if leaves:
                 grads = torch.autograd.grad(loss, leaves, create_graph=True, allow_unused=True)
-                self.outputs = (*tensors_of(self.outputs), *(g for g in grads if g is not None))
+                # Detached: whether such a gradient can be differentiated again is another question.
+                found = [grad.detach() for grad in grads if grad is not None]
+                self.outputs = (*tensors_of(self.outputs), *found)
             return
         loss.backward()
 
