@@ -53,7 +53,7 @@ def picture(module: ModuleType) -> tuple[object, ...]:
         list(module.NAMES),
         set(module.MEMBERS),
         module.helper(1),
-        module.helper.__kwdefaults__,
+        dict(module.helper.__kwdefaults__),
         owner.rate,
         list(owner.table),
         owner().method(),
