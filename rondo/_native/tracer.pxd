@@ -27,6 +27,7 @@ cdef struct Hot:
     Lines* lines
     uint64_t serial
     uint64_t epoch
+    uint64_t events         # how often a callback ran: what tracing costs, free of any clock
     void* tag               # the co_extra value that means "not interesting to this tracer"
     void* tracer            # borrowed: the active tracer is kept alive by `_active`
 

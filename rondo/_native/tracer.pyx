@@ -143,8 +143,8 @@ cdef Record* _make_record(LineTracer self, object code, int file) except NULL:
 cdef Record* _first_sight(PyObject* raw) noexcept:
     """Judges a code object that this tracer has not met: its record, or NULL when uninteresting.
 
-    The slow path, once per code object. A trace callback has nobody to raise to, so a failure
-    (only memory can fail) is counted as a dropped line and the code met again at its next event.
+    Once per code object. A trace callback has nobody to raise to, so a failure (only memory can
+    fail) is counted as a dropped line and the code met again at its next event.
     """
     cdef LineTracer self = <LineTracer> hot.tracer
     cdef object code = <object> raw
@@ -184,6 +184,7 @@ cdef int _on_event(PyObject* tracer, PyFrameObject* frame, int what, PyObject* a
     cdef Record* record
     cdef uint32_t offset
     cdef uint64_t bit
+    hot.events += 1
     if what != PyTrace_LINE and what != PyTrace_CALL:
         return 0
     if hot.lines == NULL:
@@ -227,6 +228,7 @@ cdef object line_events = None          # sys.monitoring.events.LINE
 cdef PyObject* _on_start(PyObject* self, PyObject** args, Py_ssize_t n) noexcept:
     """Each code object's first start or resumption: give it line events if it is interesting."""
     cdef Record* record
+    hot.events += 1
     if hot.lines != NULL:
         record = _known(args[0])
         if record != NULL:
@@ -241,6 +243,7 @@ cdef PyObject* _on_start(PyObject* self, PyObject** args, Py_ssize_t n) noexcept
 cdef PyObject* _on_line(PyObject* self, PyObject** args, Py_ssize_t n) noexcept:
     """A line runs for the first time since it was armed. No allocation but for a growing log."""
     cdef void* extra = rondo_get_extra(args[0], slot)
+    hot.events += 1
     if hot.lines != NULL and _is_record(extra) and (<Record*> extra).serial == hot.serial:
         (<Record*> extra).fired = True
         mark(hot.lines, (<Record*> extra).file, <uint32_t> PyLong_AsLong(args[1]))
@@ -276,7 +279,7 @@ def _stop_at_exit():
 
 
 def _running_code():
-    """Code objects of all frames on all threads' stacks: they were started before we were."""
+    """Code objects on all threads' stacks: they were started before we were."""
     found = set()
     for frame in sys._current_frames().values():
         while frame is not None:
@@ -296,9 +299,7 @@ cdef class LineTracer(LineStore):
     """Notes the lines that run in some source trees. One is active per process at most.
 
     >>> tracer = LineTracer(["/path/to/torch/_dynamo"])             # doctest: +SKIP
-    >>> tracer.start(); tracer.begin_run()                          # doctest: +SKIP
-    >>> compiled(x)                                                 # doctest: +SKIP
-    >>> tracer.end_run()    # (file, line) pairs no run had before  # doctest: +SKIP
+    >>> tracer.start(); tracer.begin_run(); compiled(x); tracer.end_run()       # doctest: +SKIP
 
     `start` and `stop` may be called twice, in any order, and in a forked child, which inherits an
     active tracer with all it has seen.
@@ -397,10 +398,12 @@ cdef class LineTracer(LineStore):
         _set_line_events(codes, line_events)
 
     def counts(self):
-        """As `LineStore.counts`, and how many live code objects of interest are known."""
+        """As `LineStore.counts`, and live code objects of interest, threads that others trace,
+        and how often a callback ran in this process."""
         counted = LineStore.counts(self)
         counted["code_objects"] = len(_codes()) if started_serial == self._serial else 0
         counted["displaced_threads"] = self._displaced
+        counted["events"] = hot.events
         return counted
 
     def __call__(self, frame, event, arg):
@@ -411,9 +414,7 @@ cdef class LineTracer(LineStore):
         PyEval_SetTrace takes over, before any line of the thread's target ran. This method is C:
         a Python function in its place would be compiled by Dynamo.
         """
-        if RONDO_MONITORING:
-            return
-        if _active is not self:
+        if _active is not self or RONDO_MONITORING:
             PyEval_SetTrace(NULL, NULL)
             return
         PyEval_SetTrace(<Py_tracefunc> _on_event, <PyObject*> self)

@@ -95,6 +95,18 @@ def test_new_code_objects_of_known_lines_add_nothing(program: Path, tracer_for: 
     assert tracer.end_run() == []
 
 
+@pytest.mark.skipif(not MONITORING, reason="on 3.11 the interpreter calls back for every frame")
+def test_what_was_seen_once_costs_nothing(program: Path, tracer_for: MakeTracer) -> None:
+    """The steady state, counted instead of timed: no callback runs at all."""
+    main = reload(program)
+    tracer = tracer_for(program)
+    for _ in range(3):
+        main()
+    before = tracer.counts()["events"]
+    main()
+    assert tracer.counts()["events"] - before <= (20 if "thread" in program.read_text() else 2)
+
+
 # ------------------------------------------------------------------------- generated programs
 
 LEAVES = st.sampled_from(["x += 1", "x = f(x)", "pass", "continue", "break", "raise E", "return x"])
