@@ -47,10 +47,10 @@ TEMPERATURE = 2.0
 CHAINS = 3
 """Chains on each back end; more come when all of them wait for an execution."""
 
-PATIENCE = 20
+PATIENCE = 8
 """A chain restarts after so many executions without anything new, or half of it without a move."""
 
-RESTART_FROM_CORPUS = 0.8
+RESTART_FROM_CORPUS = 0.3
 """How often a restart takes an entry of the corpus; otherwise it draws a fresh sequence."""
 
 ALARM_COST = 2.0

@@ -40,20 +40,33 @@ from rondo.sequences.vocabulary import (
 )
 
 USUAL = {
-    "dtype": 0.8,
-    "layout": 0.75,
-    "alias": 0.6,
-    "values": 0.8,
-    "grad": 0.75,
-    "autocast": 0.9,
-    "backward": 0.65,
-    "inputs_grad": 0.5,
-    "thread": 0.97,
+    "dtype": 0.9,
+    "layout": 0.9,
+    "alias": 0.75,
+    "values": 0.85,
+    "grad": 0.85,
+    "autocast": 0.95,
+    "backward": 0.75,
+    "inputs_grad": 0.6,
+    "thread": 0.98,
 }
 """Probability of an operand's usual choice; the others share the rest. Not named: uniform."""
 
 USUAL_OPTION = {"mode": 0.85, "dynamic": 0.7, "fullgraph": 0.9, "cache": 0.75}
 """The same for compile options. `disk` caches are dear, yet one live report in three needs them."""
+
+CALLS = 0.4
+"""Share of calls among fresh steps. A fresh call mostly costs a compilation, an echo nothing."""
+
+ECHO = 0.6
+"""Share of steps that echo an earlier one. A stale entry is served only to a call that its guards
+let through, so most faults need a call, a change, and very nearly the same call."""
+
+ECHOED_CALLS = 0.7
+"""Share of echoes that look for a call to echo; the others echo any step."""
+
+EXACT = 0.7
+"""Share of echoes that change nothing; the others draw one operand again."""
 
 INPUT_OPERANDS = {"number": "number", "integer": "integer"}
 """Operands that mean nothing unless the subject has an input of this kind."""
@@ -74,8 +87,8 @@ over a real architecture, and most bugs hang on constructs alone."""
 
 SEEDS = 256
 USUAL_SEED = 0.75
-LENGTH_DECAY = 0.75
-"""A sequence has n steps with probability proportional to n * LENGTH_DECAY ** n: about 7."""
+LENGTH_DECAY = 0.86
+"""A sequence has n steps with probability proportional to n * LENGTH_DECAY ** n: about 13."""
 
 
 def skewed(count: int, usual: float | None) -> tuple[float, ...]:
@@ -139,7 +152,7 @@ class StepDistribution:
     with probability `calls`, otherwise a change.
     """
 
-    def __init__(self, vocabulary: Vocabulary, *, calls: float = 0.5, echo: float = 0.4) -> None:
+    def __init__(self, vocabulary: Vocabulary, *, calls: float = CALLS, echo: float = ECHO) -> None:
         self.vocabulary = vocabulary
         self.calls = calls
         self.echo = echo
@@ -190,7 +203,7 @@ class StepDistribution:
         """Return a step over `subject`, an echo of one of `others` or a fresh one."""
         model = self.model(subject)
         if others and draw(rng, (1 - self.echo, self.echo)):
-            return self._sample_echo(rng, model, others[rng.randrange(len(others))])
+            return self._sample_echo(rng, model, self._sample_other(rng, others))
         if model.targets and not draw(rng, (1 - self.calls, self.calls)):
             return self.sample_change(rng, subject)
         return self.sample_call(rng, subject)
@@ -205,8 +218,14 @@ class StepDistribution:
         name = tuple(model.weights)[draw(rng, tuple(model.weights.values()))]
         return sample_action(rng, model.targets[name])
 
+    def _sample_other(self, rng: Random, others: Many[Step]) -> Step:
+        """Return the step to echo: mostly a call, if there is one."""
+        calls = [step for step in others if isinstance(step, Call)]
+        pool = calls if calls and draw(rng, (1 - ECHOED_CALLS, ECHOED_CALLS)) else others
+        return pool[rng.randrange(len(pool))]
+
     def _sample_echo(self, rng: Random, model: SubjectModel, step: Step) -> Step:
-        if rng.randrange(2):
+        if draw(rng, (1 - EXACT, EXACT)):
             return step
         if isinstance(step, Change):
             values = model.targets[step.target].actions[step.action].values
@@ -223,8 +242,8 @@ class StepDistribution:
         model = self.model(subject)
         density = self._fresh_density(model, step)
         if others:
-            echoes = sum(self._echo_density(model, step, other) for other in others)
-            density = (1 - self.echo) * density + self.echo * echoes / len(others)
+            echoes = self._mean_echo_density(model, step, others)
+            density = (1 - self.echo) * density + self.echo * echoes
         return math.log(density) if density else -math.inf
 
     def call_probability(self, subject: SubjectSpec, others: Many[Step] = ()) -> float:
@@ -233,6 +252,8 @@ class StepDistribution:
         if not others:
             return fresh
         share = sum(isinstance(step, Call) for step in others) / len(others)
+        if share:
+            share = ECHOED_CALLS + (1 - ECHOED_CALLS) * share
         return (1 - self.echo) * fresh + self.echo * share
 
     def _fresh_density(self, model: SubjectModel, step: Step) -> float:
@@ -248,6 +269,19 @@ class StepDistribution:
         chosen = (row[value] for row, value in zip(model.slots, slots, strict=True))
         return math.prod(chosen) * (self.calls if model.targets else 1.0)
 
+    def _mean_echo_density(self, model: SubjectModel, step: Step, others: Many[Step]) -> float:
+        """Return the density of an echo of one of `others`, as `_sample_other` picks it."""
+        densities = [self._echo_density(model, step, other) for other in others]
+        mean = sum(densities) / len(others)
+        of_calls = [
+            density
+            for density, other in zip(densities, others, strict=True)
+            if isinstance(other, Call)
+        ]
+        if not of_calls:
+            return mean
+        return ECHOED_CALLS * sum(of_calls) / len(of_calls) + (1 - ECHOED_CALLS) * mean
+
     def _echo_density(self, model: SubjectModel, step: Step, other: Step) -> float:
         if isinstance(step, Change):
             if not isinstance(other, Change) or step.target not in model.targets:
@@ -255,7 +289,7 @@ class StepDistribution:
             if (step.target, step.action) != (other.target, other.action):
                 return 0.0
             values = model.targets[step.target].actions[step.action].values
-            return 0.5 * (step == other) + 0.5 / values
+            return EXACT * (step == other) + (1 - EXACT) / values
         if isinstance(other, Change) or len(step.sizes) != len(other.sizes):
             return 0.0
         slots = slots_of(step)
@@ -264,7 +298,7 @@ class StepDistribution:
             return 0.0
         varied = differing or range(len(slots))
         again = sum(model.slots[number][slots[number]] for number in varied) / len(slots)
-        return 0.5 * (not differing) + 0.5 * again
+        return EXACT * (not differing) + (1 - EXACT) * again
 
 
 def _architecture_shares(vocabulary: Vocabulary) -> dict[str, float]:
@@ -309,8 +343,8 @@ class SequenceDistribution(StepDistribution):
         vocabulary: Vocabulary,
         *,
         max_length: int | None = None,
-        calls: float = 0.5,
-        echo: float = 0.4,
+        calls: float = CALLS,
+        echo: float = ECHO,
     ) -> None:
         super().__init__(vocabulary, calls=calls, echo=echo)
         limit = vocabulary.limits["steps"]
