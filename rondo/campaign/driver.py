@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from rondo.campaign.artifacts import FAULTS, Artifacts
 from rondo.campaign.executor import Executor
+from rondo.campaign.lines import LineCoverage
 from rondo.campaign.pool import ExecutionFaultError
 from rondo.campaign.settings import UNLIMITED, Settings
 from rondo.campaign.stats import Stats
@@ -58,6 +59,10 @@ class Campaign:
             preloads=self.settings.preloads,
         )
 
+        self.lines = LineCoverage(
+            self.executor, self.settings.artifact_prefix, wanted=self.settings.lines
+        )
+
     def run(self) -> None:
         """Run seeds, then proposals, until a limit or a signal. The corpus is saved as it grows."""
         try:
@@ -68,6 +73,7 @@ class Campaign:
                 self._step(self.sampler.propose(), proposed=True)
         except StoppedError:
             pass
+        self.lines.save()
         self.status.event("DONE", self.snapshot())
 
     def _spent(self) -> bool:
@@ -99,6 +105,7 @@ class Campaign:
             self.status.event("pulse", self.snapshot())
         while self._next_pulse <= self.stats.executions:
             self._next_pulse *= 2
+        self.lines.after(data, new_behaviours=bool(feedback.new))
         if result.alarms:
             self.triage.examine(data, result)
 
@@ -124,6 +131,7 @@ class Campaign:
             seconds=self.stop.elapsed,
             resident_bytes=self.executor.resident_bytes,
             findings=stats.findings,
+            lines=self.lines.count,
             alarms=stats.alarms,
             flaky=stats.flaky,
             acceptance=self._accepted / self._proposed if self._proposed else 0.0,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rondo._native.lines import LineStore
 from rondo.campaign.deaths import death_result
 from rondo.campaign.pool import (
     Interrupted,
@@ -35,7 +36,12 @@ class Executor:
     interrupted: Interrupted
     resident_bytes: int = 0
     forks: int = 0
+    cpu_seconds: float = 0.0
+    last_cpu_seconds: float = 0.0
+    store: LineStore | None = None
+    trace_inline: bool = False
     _worker: Worker | None = field(default=None, repr=False)
+    _tracing: Worker | None = field(default=None, repr=False)
 
     def run(self, data: bytes) -> Result:
         """Return the result of `data`. Raises ExecutionFaultError."""
@@ -44,6 +50,35 @@ class Executor:
     def run_fresh(self, data: bytes) -> Result:
         """Return the result of `data` in a process that has run nothing before."""
         return self._retrying(data, fresh=True)
+
+    def run_traced(self, data: bytes) -> float:
+        """Run `data` once more, for its lines alone; return the CPU seconds that it took.
+
+        A worker that dies of it is replaced at the next call, and nothing else happens: the same
+        bytes have been run and judged. Raises ExecutionFaultError.
+        """
+        worker, self._tracing = self._tracing, None
+        try:
+            worker = worker or self._fork()
+            worker.execute(data, self.limits, self.interrupted, trace=True)
+        except (WorkerDiedError, ServerLostError):
+            return 0.0
+        except BaseException:
+            if worker is not None:
+                worker.end()
+            raise
+        self._note(worker)
+        if worker.executions >= self.batch:
+            worker.end()
+        else:
+            self._tracing = worker
+        return worker.cpu_seconds
+
+    def _note(self, worker: Worker) -> None:
+        self.last_cpu_seconds = worker.cpu_seconds
+        self.cpu_seconds += worker.cpu_seconds
+        if self.store is not None and worker.lines:
+            self.store.import_lines(worker.lines)
 
     def environment(self) -> dict[str, str]:
         """Return what a maintainer asks about the environment, from a fresh worker.
@@ -80,12 +115,15 @@ class Executor:
     def _once(self, data: bytes, *, fresh: bool) -> Result:
         worker = self._fork() if fresh else self._take()
         try:
-            result = worker.execute(data, self.limits, self.interrupted)
+            result = worker.execute(
+                data, self.limits, self.interrupted, trace=self.trace_inline and not fresh
+            )
         except WorkerDiedError as died:
             return death_result(died.death, data, self.server.vocabulary)
         except BaseException:
             worker.end()
             raise
+        self._note(worker)
         resident = worker.resident_bytes()
         if not fresh:
             self.resident_bytes = resident

@@ -100,6 +100,7 @@ OWN_FLAGS = {
     "preload": Flag("preloads", str, "Python to run in each worker first", repeats=True),
     "subject": Flag("subject", str, "your own model, as package.module:factory"),
     "batch": Flag("batch", _whole(1), "executions that one worker serves, 1 for one each (16)"),
+    "lines": Flag("lines", _zero_or_one, "0: do not trace the compiler's lines (1)"),
     "device": Flag("device", _one_of(DEVICES, "cuda"), "where subjects live (cpu)"),
     "json": Flag("json", _zero_or_one, "JSON lines instead of status lines", switch=True),
 }

@@ -78,6 +78,8 @@ class Worker:
     def __init__(self, server: Server, pid: int, connection: socket.socket, folder: Path) -> None:
         self.pid = pid
         self.executions = 0
+        self.lines = b""
+        self.cpu_seconds = 0.0
         self._server = server
         self._connection = connection
         self._folder = folder
@@ -96,10 +98,18 @@ class Worker:
             self.end()
             raise PreloadError(str(answer["preload"]))
 
-    def execute(self, data: bytes, limits: Limits, interrupted: Interrupted) -> Result:
-        """Run `data`. Raises WorkerDiedError or ExecutionFaultError; the first ends this worker."""
+    def execute(
+        self, data: bytes, limits: Limits, interrupted: Interrupted, *, trace: bool = False
+    ) -> Result:
+        """Run `data`. Raises WorkerDiedError or ExecutionFaultError; the first ends this worker.
+
+        With `trace`, `lines` holds what the run added to this worker's lines, as
+        `LineStore.import_lines` reads it. `cpu_seconds` is what it took, compilers included.
+        """
         self.executions += 1
-        answer = self._ask({"data": data}, limits, interrupted)
+        self.lines, self.cpu_seconds = b"", 0.0
+        answer = self._ask({"data": data, "trace": trace}, limits, interrupted)
+        self.lines, self.cpu_seconds = answer.get("lines", b""), answer.get("cpu", 0.0)
         if "fault" in answer:
             raise ExecutionFaultError(str(answer["fault"]))
         return Result.from_data(answer["result"])
@@ -184,6 +194,7 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix="rondo-"))
         self.restarts = 0
         self._workers: set[Worker] = set()
+        self.trees: tuple[str, ...] = ()
         self.vocabulary: Vocabulary = self._start()
 
     def fork(self) -> Worker:
@@ -258,6 +269,7 @@ class Server:
             self.close()
             raise FrameworkError(hello["error"])
         ours.settimeout(ANSWER_SECONDS)
+        self.trees = tuple(hello["trees"])
         return wire.vocabulary_from_data(hello["vocabulary"])
 
     def _wait_for_hello(self) -> None:

@@ -127,6 +127,7 @@ def main(arguments: list[str] | None = None) -> None:
             warnings.simplefilter("ignore")
             framework.warm()
         vocabulary = wire.vocabulary_to_data(framework.vocabulary())
+        trees = list(framework.source_trees())
     except RondoError as error:
         wire.send(connection, {"error": str(error), "exit_code": error.exit_code})
         sys.exit(error.exit_code)
@@ -135,7 +136,7 @@ def main(arguments: list[str] | None = None) -> None:
     server = Server(connection, framework, options.folder, tuple(options.preload))
     signal.signal(signal.SIGTERM, lambda *_: server.leave())
     die_with_parent(options.parent, signal.SIGTERM)
-    wire.send(connection, {"vocabulary": vocabulary})
+    wire.send(connection, {"vocabulary": vocabulary, "trees": trees})
     gc.collect()
     gc.freeze()
     server.serve()

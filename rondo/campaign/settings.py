@@ -31,5 +31,6 @@ class Settings:
     preloads: tuple[str, ...] = ()
     subject: str = ""
     batch: int = 16
+    lines: bool = True
     device: str = "cpu"
     json: bool = False

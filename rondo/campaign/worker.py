@@ -1,7 +1,8 @@
 """The worker: a forked process that runs sequences until it is told to stop or does not survive.
 
                                    driver <- {"ready": pid} once the preloads have run
-    driver -> {"data": bytes}      driver <- {"result": ...}, or {"fault": traceback}
+    driver -> {"data": bytes,      driver <- {"result": ...}, or {"fault": traceback}; with them
+               "trace": bool}                {"cpu": seconds, "lines": new lines if traced}
     driver -> {"environment": 1}   driver <- {"environment": names and values}
 
 The key insight: everything here may be the last thing the process does, so whatever the driver must
@@ -18,6 +19,8 @@ import sys
 import traceback
 from pathlib import Path
 
+from rondo._native.choose import choose_tracer
+from rondo._native.tracer import LineTracer
 from rondo.campaign import wire
 from rondo.campaign.journal import Journal, journal_steps
 from rondo.campaign.preload import run_preloads
@@ -72,6 +75,7 @@ def _redirect(path: Path) -> None:
 def _serve(connection: socket.socket, framework: Framework, journal: Journal) -> None:
     journal_steps(framework, journal)
     vocabulary = framework.vocabulary()
+    tracer: LineTracer | None = None
     while True:
         request = wire.receive(connection)
         os.ftruncate(1, 0)
@@ -80,11 +84,35 @@ def _serve(connection: socket.socket, framework: Framework, journal: Journal) ->
             continue
         journal.begin(request["data"])
         answer: wire.Message
+        began = _cpu_seconds()
+        if request.get("trace"):
+            tracer = tracer or _start_tracer(framework)
+            if tracer is not None:
+                tracer.begin_run()
         try:
             result = execute(request["data"], framework, vocabulary=vocabulary)
             answer = {"result": result.to_data()}
         except Exception:
             answer = {"fault": traceback.format_exc()}
+        answer["cpu"] = _cpu_seconds() - began
+        if request.get("trace") and tracer is not None:
+            tracer.end_run()
+            answer["lines"] = tracer.export_new()
         sys.stdout.flush()
         wire.send(connection, answer)
         journal.end()
+
+
+def _start_tracer(framework: Framework) -> LineTracer | None:
+    """Start tracing the compiler's lines in this worker; without a tracer, say why and go on."""
+    choice = choose_tracer(framework.source_trees())
+    if choice.tracer is None:
+        print(choice.describe())
+        return None
+    choice.tracer.start()
+    return choice.tracer
+
+
+def _cpu_seconds() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system

@@ -117,6 +117,10 @@ class Framework(ABC):
         """
         return ()
 
+    def source_trees(self) -> tuple[str, ...]:
+        """Return the folders and files of the compiler's own Python source, for line coverage."""
+        return ()
+
     @abstractmethod
     def environment(self) -> dict[str, str]:
         """Return what a maintainer asks about the environment, as names and values."""

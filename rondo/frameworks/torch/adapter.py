@@ -35,6 +35,9 @@ BACKENDS = ("eager", "aot_eager", "inductor")
 """From the cheapest to the dearest: Dynamo alone, with AOTAutograd, with Inductor."""
 
 MODES = ("default", "reduce-overhead")
+COMPILER_TREES = ("_dynamo", "_functorch", "_inductor", "fx", "_guards.py", "_subclasses")
+"""What torch.compile consists of, relative to the package."""
+
 HERE = "rondo.frameworks.torch"
 DYNAMIC = {"auto": None, "true": True, "false": False}
 
@@ -161,6 +164,11 @@ class TorchFramework(Framework):
     def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
         """Return documented limitations of torch.compile that a setting lifts."""
         return ABLATIONS
+
+    def source_trees(self) -> tuple[str, ...]:
+        """Return the compiler's part of the torch package."""
+        package = Path(torch.__file__).parent
+        return tuple(str(package / name) for name in COMPILER_TREES)
 
     def environment(self) -> dict[str, str]:
         """Return versions and the machine's kind."""

@@ -1,0 +1,71 @@
+"""Lines of the compiler that a campaign reaches: when to trace, where they go.
+
+The key insight: lines never decide anything here - they are a second opinion on what behaviours
+say - so they may cost only what the interpreter lets them. On Python 3.12 and later every execution
+is traced where it runs. On 3.11 the policy of `rondo._native.sampling` has a share of executions
+run again under the tracer, in a worker of its own, so that what is judged stays untraced.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rondo._native.lines import LineStore
+from rondo._native.sampling import SampledTracing
+from rondo.campaign.executor import Executor
+from rondo.campaign.pool import ExecutionFaultError
+from rondo.campaign.stop import StoppedError
+from rondo.report.coverage import DATA_FILE, FOLDER, write_data
+
+SAVE_EVERY = 64
+"""Executions between two writings of the data file: what a killed campaign may lose."""
+
+
+@dataclass
+class LineCoverage:
+    """The driver's lines: asks the policy after each execution and keeps the data file."""
+
+    executor: Executor
+    folder: Path
+    wanted: bool = True
+    policy: SampledTracing = field(default_factory=SampledTracing)
+    _traced_cpu: float = 0.0
+    _since_save: int = 0
+
+    def __post_init__(self) -> None:
+        self.store = LineStore(self.executor.server.trees if self.wanted else ())
+        self.active = bool(self.store.trees)
+        if self.active:
+            self.executor.store = self.store
+            self.executor.trace_inline = self.policy.always
+
+    @property
+    def count(self) -> int:
+        """Lines reached so far; 0 when they are not traced."""
+        return self.store.line_count if self.active else 0
+
+    def after(self, data: bytes, *, new_behaviours: bool) -> None:
+        """Note an execution of `data`; run it again under the tracer if the policy says so."""
+        if not self.active:
+            return
+        if not self.policy.always and self.policy.should_trace(
+            new_behaviours,
+            spent_traced_cpu=self._traced_cpu,
+            spent_total_cpu=self.executor.cpu_seconds,
+            execution_cpu=self.executor.last_cpu_seconds,
+        ):
+            # What a traced run shows is not judged: the same bytes were, untraced.
+            with suppress(ExecutionFaultError):
+                self._traced_cpu += self.executor.run_traced(data)
+        self._since_save += 1
+        if self._since_save >= SAVE_EVERY:
+            self.save()
+
+    def save(self) -> None:
+        """Write the data file that coverage.py and `rondo coverage html` read."""
+        self._since_save = 0
+        if self.active and self.store.line_count:
+            with suppress(OSError, StoppedError):
+                write_data(self.folder / FOLDER / DATA_FILE, self.store.lines())
