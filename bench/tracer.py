@@ -29,6 +29,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -426,16 +427,16 @@ def main() -> int:
     if options.job:
         print(json.dumps(work(json.loads(options.job))))
         return 0
-    table = {
-        backend: summary(
-            measure(
-                backend,
-                rounds=1 if options.quick else options.rounds,
-                everything=not options.quick,
-            )
+    backends = options.backends.split(",")
+    rounds = 1 if options.quick else options.rounds
+    # Ratios are taken within a process, so a quick run may keep two processors busy.
+    with ThreadPoolExecutor(2 if options.quick else 1) as pool:
+        measured = pool.map(
+            lambda backend: measure(backend, rounds=rounds, everything=not options.quick),
+            reversed(backends),
         )
-        for backend in options.backends.split(",")
-    }
+        found = dict(zip(reversed(backends), map(summary, measured), strict=True))
+    table = {backend: found[backend] for backend in backends}
     verdict = decide(table)
     holds = all(value <= target for value, target in verdict.values())
     if options.json:
