@@ -4,7 +4,7 @@ A call that raises in eager tests little: both arms raise, and that counts as ag
 share of calls that return says how much of a campaign's time goes into tests. The eager arm alone
 answers that, and nothing is compiled here.
 
-Of 2,000 sequences up to three in 630 names were missing, other ones for each seed of eleven; 3,000
+Of 2,000 sequences up to three in 630 names were missing, other ones in each of eleven draws; 3,000
 left none out. So 4,000 are run, and a name that is missing then means something.
 
     python bench/reach.py                 4,000 sequences
