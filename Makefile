@@ -9,7 +9,7 @@ FLAGS ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BUILT := $(VENV)/.built
-NATIVE := $(wildcard rondo/_native/*.pyx rondo/_native/*.pxd)
+NATIVE := $(wildcard rondo/_native/*.pyx rondo/_native/*.pxd rondo/_native/*.h)
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
@@ -36,7 +36,7 @@ fuzz: $(BUILT) #- look for bugs in torch.compile for SECONDS=60; more flags in F
 	$(BIN)/python -m rondo.fuzz campaign/corpus corpus/ -max_total_time=$(SECONDS) -artifact_prefix=campaign/findings/ -print_final_stats=1 $(FLAGS)
 
 test: $(BUILT) #- run the tests
-	$(BIN)/python -m pytest $(FLAGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(FLAGS)
 
 lint: $(BUILT) #- ruff and mypy
 	$(BIN)/ruff check .

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
@@ -62,8 +60,7 @@ class TorchFramework(Framework):
 
     @cached_property
     def _folders(self) -> state.CacheFolders:
-        root = os.environ.get("RONDO_CACHE_DIR") or tempfile.mkdtemp(prefix="rondo-cache-")
-        return state.CacheFolders(Path(root))
+        return state.CacheFolders(state.private_folder())
 
     @cached_property
     def _watcher(self) -> Watcher:

@@ -12,6 +12,7 @@ A real reset drops, in this order and each for a reason seen by measurement:
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -35,6 +36,19 @@ def neutralise_guard_profile() -> None:
     """Skip Dynamo's guard micro-benchmark: 27 ms a frame for one log figure, nothing else."""
     if hasattr(dynamo_guards, "profile_guard_manager"):
         dynamo_guards.profile_guard_manager = lambda *args, **kwargs: 0.0
+
+
+def private_folder() -> Path:
+    """Return a new folder that goes with this process; forked children leave it alone."""
+    folder = tempfile.mkdtemp(prefix="rondo-cache-")
+    owner = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return Path(folder)
 
 
 class CacheFolders:

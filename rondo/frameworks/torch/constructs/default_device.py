@@ -21,7 +21,7 @@ class DefaultDevice(nn.Module):
         return hidden + 0.25
 
 
-CONSTRUCT = Construct("default_device", DefaultDevice, kind="ambient mode", guarded=True)
+CONSTRUCT = Construct("default_device", DefaultDevice, kind="ambient mode")
 
 
 @CONSTRUCT.change(values=2)
