@@ -80,8 +80,8 @@ class ActionSpec:
 class TargetSpec:
     """Something that changes can be made to: an architecture, a construct, `program`, `compiler`.
 
-    `guarded` is a promise about constructs: the compiler under test guards on everything that the
-    changes touch, so that no sequence of them may raise an alarm on the cheapest back end.
+    `guarded` is a promise: the compiler under test guards on everything that the changes touch, so
+    that no sequence of them may raise an alarm on the cheapest back end.
     """
 
     name: str

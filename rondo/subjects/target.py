@@ -117,6 +117,7 @@ class Architecture(Target):
         self, name: str, build: Callable[[], Any], *, schema: Schema, features: int, **options: Any
     ) -> None:
         options.setdefault("kind", "architecture")
+        options.setdefault("guarded", True)
         super().__init__(name, **options)
         self.build = build
         self.schema = schema

@@ -60,6 +60,7 @@ ARCHITECTURE = Architecture(
         inputs=(InputSpec("image", (BATCHES.name, 3, HEIGHTS.name, WIDTHS.name)),),
     ),
     features=6,
+    guarded=False,  # recomputing a batch norm raises in the backward of back end eager
 )
 
 
