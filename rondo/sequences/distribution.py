@@ -65,6 +65,10 @@ let through, so most faults need a call, a change, and very nearly the same call
 ECHOED_CALLS = 0.7
 """Share of echoes that look for a call to echo; the others echo any step."""
 
+POKE = 0.6
+"""How often a change is followed by an exact repetition of an earlier call, as in a program that
+changes something and goes on. A step in between may compile anew and hide a stale entry."""
+
 EXACT = 0.7
 """Share of echoes that change nothing; the others draw one operand again."""
 
@@ -81,7 +85,7 @@ AMBIENT_WEIGHTS = {"program": 0.2, "compiler": 0.1}
 CONSTRUCT_COUNTS = (1, 7, 6, 4, 2)
 """Weight of a subject with 0, 1, 2 ... constructs; more than listed weigh 1."""
 
-SMALLEST_SHARE = 0.5
+SMALLEST_SHARE = 0.75
 """Share of the architecture that does nothing. On torch a sequence over it costs a fifth of one
 over a real architecture, and most bugs hang on constructs alone."""
 
@@ -156,6 +160,7 @@ class StepDistribution:
         self.vocabulary = vocabulary
         self.calls = calls
         self.echo = echo
+        self.poke = POKE if echo else 0.0
         self._models: dict[tuple[str, tuple[str, ...]], SubjectModel] = {}
 
     def model(self, subject: SubjectSpec) -> SubjectModel:
@@ -202,6 +207,9 @@ class StepDistribution:
     def sample(self, rng: Random, subject: SubjectSpec, others: Many[Step] = ()) -> Step:
         """Return a step over `subject`, an echo of one of `others` or a fresh one."""
         model = self.model(subject)
+        repeatable = self._repeatable(others)
+        if repeatable and draw(rng, (1 - self.poke, self.poke)):
+            return repeatable[rng.randrange(len(repeatable))]
         if others and draw(rng, (1 - self.echo, self.echo)):
             return self._sample_echo(rng, model, self._sample_other(rng, others))
         if model.targets and not draw(rng, (1 - self.calls, self.calls)):
@@ -217,6 +225,13 @@ class StepDistribution:
         model = self.model(subject)
         name = tuple(model.weights)[draw(rng, tuple(model.weights.values()))]
         return sample_action(rng, model.targets[name])
+
+    @staticmethod
+    def _repeatable(others: Many[Step]) -> list[Step]:
+        """Return the calls that may be repeated exactly: some, if the step before is a change."""
+        if not others or isinstance(others[-1], Call):
+            return []
+        return [step for step in others if isinstance(step, Call)]
 
     def _sample_other(self, rng: Random, others: Many[Step]) -> Step:
         """Return the step to echo: mostly a call, if there is one."""
@@ -244,6 +259,10 @@ class StepDistribution:
         if others:
             echoes = self._mean_echo_density(model, step, others)
             density = (1 - self.echo) * density + self.echo * echoes
+        repeatable = self._repeatable(others)
+        if repeatable:
+            share = repeatable.count(step) / len(repeatable)
+            density = (1 - self.poke) * density + self.poke * share
         return math.log(density) if density else -math.inf
 
     def call_probability(self, subject: SubjectSpec, others: Many[Step] = ()) -> float:
@@ -254,7 +273,8 @@ class StepDistribution:
         share = sum(isinstance(step, Call) for step in others) / len(others)
         if share:
             share = ECHOED_CALLS + (1 - ECHOED_CALLS) * share
-        return (1 - self.echo) * fresh + self.echo * share
+        usual = (1 - self.echo) * fresh + self.echo * share
+        return (1 - self.poke) * usual + self.poke if self._repeatable(others) else usual
 
     def _fresh_density(self, model: SubjectModel, step: Step) -> float:
         if isinstance(step, Change):
