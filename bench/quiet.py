@@ -35,6 +35,10 @@ ARCHITECTURES = (
 )
 """Small ones: what is counted are calls over constructs, and these compile fastest."""
 
+LENGTH = 48
+ECHO = 0.8
+"""Long sequences that repeat themselves: most calls meet state that earlier ones left behind."""
+
 PROGRESS_EVERY = 50
 LIMITS = Limits(seconds=120.0, resident_bytes=4096 << 20)
 
@@ -65,7 +69,7 @@ def measure(
     full = server.vocabulary
     guarded = frozenset(each.name for each in full.constructs if each.guarded)
     vocabulary = full.restricted(constructs=guarded, architectures=frozenset(ARCHITECTURES))
-    distribution = SequenceDistribution(vocabulary, max_length=48)
+    distribution = SequenceDistribution(vocabulary, max_length=LENGTH, echo=ECHO)
     executor = Executor(server, LIMITS, batch=16, interrupted=lambda: None)
     rng = Random(seed)
     backends = (full.backends.index(backend),)
@@ -73,7 +77,7 @@ def measure(
     calls = raised = alarms = sequences = 0
     began = time.monotonic()
     while calls < wanted and time.monotonic() - began < seconds:
-        sequence = distribution.sample_sequence(rng, backends=backends)
+        sequence = distribution.sample_sequence(rng, LENGTH, backends=backends)
         result = executor.run(encode(sequence))
         sequences += 1
         verdicts[result.verdict] += 1

@@ -55,17 +55,17 @@ USUAL = {
 USUAL_OPTION = {"mode": 0.85, "dynamic": 0.7, "fullgraph": 0.9, "cache": 0.75}
 """The same for compile options. `disk` caches are dear, yet one live report in three needs them."""
 
-CALLS = 0.4
+CALLS = 0.3
 """Share of calls among fresh steps. A fresh call mostly costs a compilation, an echo nothing."""
 
-ECHO = 0.6
+ECHO = 0.35
 """Share of steps that echo an earlier one. A stale entry is served only to a call that its guards
 let through, so most faults need a call, a change, and very nearly the same call."""
 
 ECHOED_CALLS = 0.7
 """Share of echoes that look for a call to echo; the others echo any step."""
 
-POKE = 0.6
+POKE = 0.7
 """How often a change is followed by an exact repetition of an earlier call, as in a program that
 changes something and goes on. A step in between may compile anew and hide a stale entry."""
 
