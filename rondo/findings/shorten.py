@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from rondo.findings.bucket import find_alarm, without_constructs
@@ -179,13 +180,26 @@ def smaller_subject(sequence: Sequence, step: int, vocabulary: Vocabulary) -> It
 
 
 def usual_operands(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
-    """Take steps back to their usual choices: whole calls first, then one operand at a time."""
+    """Take steps back to their usual choices: all calls together, then one step at a time.
+
+    Together, because a stale entry is often served only to a call equal to the one that made it.
+    """
     steps = sequence.steps
-    calls = {position: replace(Call(), sizes=call.sizes) for position, call in sequence.calls()}
-    yield sequence.with_steps(tuple(calls.get(i, s) for i, s in enumerate(steps)))
+    for simpler_call in _simpler_calls():
+        calls = {position: simpler_call(call) for position, call in sequence.calls()}
+        yield sequence.with_steps(tuple(calls.get(i, s) for i, s in enumerate(steps)))
     for position, current in enumerate(steps):
         for simpler in _simpler(current):
             yield sequence.with_steps((*steps[:position], simpler, *steps[position + 1 :]))
+
+
+def _simpler_calls() -> Iterator[Callable[[Call], Call]]:
+    """Yield ways to simplify any call: entirely, all but its sizes, its sizes, one operand."""
+    yield lambda call: Call(sizes=(0,) * len(call.sizes))
+    yield lambda call: Call(sizes=call.sizes)
+    yield lambda call: replace(call, sizes=(0,) * len(call.sizes))
+    for name in CALL_CHOICES:
+        yield partial(usual, operand=name)
 
 
 def _simpler(step: Call | Change) -> Iterator[Call | Change]:

@@ -121,3 +121,10 @@ def test_kinship_needs_the_same_disagreement(field: str) -> None:
     identity = run(LONG).alarms[0].identity
     assert akin(identity, replace(identity, exposing="x", backend="y"))
     assert not akin(identity, replace(identity, **{field: "other"}))
+
+
+def test_calls_that_must_stay_equal_are_simplified_together() -> None:
+    odd = Call(sizes=(1,), value_seed=3, dtype=2)
+    data = encoded(("stale_scale",), odd, Change("stale_scale", 0, 1), odd)
+    short = shortened(data)
+    assert short.data == encoded(("stale_scale",), Call(), Change("stale_scale", 0, 0), Call())
