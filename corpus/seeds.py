@@ -38,7 +38,7 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
     )
     yield (
         "dtypes",
-        on("identity").call().call(dtype="bfloat16").call(dtype="float64").call(dtype="float16"),
+        on("mlp").call().call(dtype="bfloat16").call(dtype="float64").call(dtype="float16"),
     )
     yield "no_grad_then_grad", on("mlp").call(grad="no_grad").call(backward="once")
     yield (
@@ -112,13 +112,7 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
     )
     yield (
         "hooked_body",
-        on("mlp")
-        .program("eval")
-        .call()
-        .program("body_forward_hook", 0)
-        .call()
-        .program("body_forward_hook", 2)
-        .call(),
+        on("mlp").program("eval").program("body_forward_hook", 0).call().call(batch=3),
     )
     yield "lstm_lengths", on("lstm").call().call(length=7).call(length=1).call(length=5, batch=3)
     yield (
