@@ -29,7 +29,7 @@ from rondo.oracle.run import Run, Settings, execute
 from rondo.sequences.codec import decode, encode
 from rondo.sequences.distribution import SequenceDistribution
 from rondo.sequences.step import Call
-from rondo.sequences.vocabulary import COMPILER, Vocabulary
+from rondo.sequences.vocabulary import COMPILER, SMALLEST, Vocabulary
 
 TARGETS = {"eager": 3.0, "aot_eager": 3.0, "inductor": 2.5}
 """Whole campaign / bare retained arm that this version must not exceed."""
@@ -48,11 +48,15 @@ def main(quick: bool, as_json: bool, sequences: int, seed: int) -> None:
     framework = load_framework("torch")
     framework.warm()
     vocabulary = framework.vocabulary()
-    counts = {"eager": 12, "aot_eager": 5, "inductor": 1} if quick else {}
+    counts = {"eager": 5, "aot_eager": 3, "inductor": 1} if quick else {}
+    if quick:
+        vocabulary = vocabulary.restricted(architectures=frozenset({SMALLEST}))
     figures = {}
     for index, backend in enumerate(vocabulary.backends):
         count = counts.get(backend, sequences if backend != "inductor" else sequences // 4)
-        figures[backend] = measure(framework, vocabulary, index, count, seed)
+        figures[backend] = measure(
+            framework, vocabulary, index, count, seed, length=6 if quick else None
+        )
     if as_json:
         print(json.dumps(figures))
     else:
@@ -66,15 +70,24 @@ def main(quick: bool, as_json: bool, sequences: int, seed: int) -> None:
 
 
 def measure(
-    framework: Framework, vocabulary: Vocabulary, backend: int, count: int, seed: int
+    framework: Framework,
+    vocabulary: Vocabulary,
+    backend: int,
+    count: int,
+    seed: int,
+    *,
+    length: int | None,
 ) -> dict[str, float]:
-    """Return sequences per minute of each way, and campaign time over bare time."""
+    """Return sequences per minute of each way, and campaign time over bare time.
+
+    `length` steps each, or as many as campaigns draw.
+    """
     distribution = SequenceDistribution(vocabulary, max_length=24)
     rng = Random(seed)
     seconds = dict.fromkeys(WAYS, 0.0)
-    warm_up = 2
+    warm_up = 1
     for number in range(count + warm_up):
-        data = encode(distribution.sample_sequence(rng, backends=(backend,)))
+        data = encode(distribution.sample_sequence(rng, length, backends=(backend,)))
         for way in rng.sample(WAYS, len(WAYS)):
             spent = run_once(framework, vocabulary, data, way)
             if number >= warm_up:
