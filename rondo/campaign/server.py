@@ -20,6 +20,7 @@ import socket
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -48,7 +49,7 @@ class Server:
 
     def serve(self) -> None:
         """Answer the driver until it is gone."""
-        with suppress(wire.WireError):
+        with suppress(wire.WireError, OSError):
             while True:
                 request = wire.receive(self.connection)
                 if request["do"] == "fork":
@@ -89,12 +90,16 @@ class Server:
         if pid not in self.workers:
             return 0
         kill_group(pid)
-        _, status = os.waitpid(pid, 0)
+        status = 0
+        # Our own end may come between the wait and the next line, and then waits once more.
+        with suppress(ChildProcessError):
+            _, status = os.waitpid(pid, 0)
         self.workers.discard(pid)
         return status
 
     def leave(self) -> NoReturn:
         """End every worker, remove the campaign's temporary files and end."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         for pid in tuple(self.workers):
             self.end(pid)
         # A worker whose fork a signal interrupted is in no list, and may be writing still.
@@ -139,7 +144,11 @@ def main(arguments: list[str] | None = None) -> None:
     wire.send(connection, {"vocabulary": vocabulary, "trees": trees})
     gc.collect()
     gc.freeze()
-    server.serve()
+    try:
+        server.serve()
+    except BaseException:
+        traceback.print_exc()
+    # Whatever ended it: an interpreter that just returns would leave workers and files behind.
     server.leave()
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from rondo.campaign.deaths import DIED
-from rondo.cli import decoded_lines, listed
+from rondo.commands.list_ import listed
+from rondo.commands.show import decoded_lines
 from rondo.findings.reproducer import Reproducer, save
 from rondo.oracle.result import Identity
 from rondo.report.coverage import write_data

@@ -1,0 +1,17 @@
+"""Options that several commands share: one wording each."""
+
+from __future__ import annotations
+
+import click
+
+FRAMEWORK = click.option(
+    "--framework", default="torch", show_default=True, help="Whose compiler it is about."
+)
+PRELOAD = click.option(
+    "--preload",
+    "preloads",
+    multiple=True,
+    metavar="FILE.py",
+    help="Python to run first; may be given several times.",
+)
+SUBJECT = click.option("--subject", default="", help="Your own model, as package.module:factory.")

@@ -1,0 +1,39 @@
+"""The server by itself: it leaves nothing behind, whenever its driver goes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rondo.campaign import wire
+from tests.campaign.conftest import ROOT, TOY
+
+
+@pytest.mark.parametrize("requests", [0, 1, 3])
+def test_a_driver_that_goes_while_a_worker_is_forked_leaves_nothing(
+    tmp_path: Path, requests: int
+) -> None:
+    folder = tmp_path / "server"
+    folder.mkdir()
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-m", "rondo.campaign.server", "--framework", TOY]
+    command += ["--connection", str(theirs.fileno()), "--parent", str(os.getpid())]
+    server = subprocess.Popen(
+        [*command, "--folder", str(folder)], pass_fds=[theirs.fileno()], cwd=ROOT
+    )
+    theirs.close()
+    assert "vocabulary" in wire.receive(ours)
+    for _ in range(requests):
+        wire.send(ours, {"do": "fork"})
+    ours.close()
+    assert server.wait(timeout=30) == 0
+    deadline = time.monotonic() + 10
+    while folder.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not folder.exists()
