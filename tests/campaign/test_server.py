@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -15,10 +16,11 @@ from rondo.campaign import wire
 from tests.campaign.conftest import ROOT, TOY
 
 
-@pytest.mark.parametrize("requests", [0, 1, 3])
-def test_a_driver_that_goes_while_a_worker_is_forked_leaves_nothing(
+@pytest.mark.parametrize("requests", [0, 1, 8])
+def test_nothing_is_left_when_the_end_of_the_driver_is_told_twice(
     tmp_path: Path, requests: int
 ) -> None:
+    """Its connection ends and the kernel's signal comes, in either order and at any moment."""
     folder = tmp_path / "server"
     folder.mkdir()
     ours, theirs = socket.socketpair()
@@ -32,6 +34,8 @@ def test_a_driver_that_goes_while_a_worker_is_forked_leaves_nothing(
     for _ in range(requests):
         wire.send(ours, {"do": "fork"})
     ours.close()
+    while server.poll() is None:
+        server.send_signal(signal.SIGTERM)
     assert server.wait(timeout=30) == 0
     deadline = time.monotonic() + 10
     while folder.exists() and time.monotonic() < deadline:
