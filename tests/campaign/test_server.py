@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from rondo.campaign import wire
+from rondo.campaign.server import Server
 from tests.campaign.conftest import ROOT, TOY
+from tests.toy_framework import ToyFramework
 
 
 @pytest.mark.parametrize("requests", [0, 1, 8])
@@ -41,3 +43,13 @@ def test_nothing_is_left_when_the_end_of_the_driver_is_told_twice(
     while folder.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not folder.exists()
+
+
+def test_a_worker_that_was_waited_for_already_can_be_ended_again(tmp_path: Path) -> None:
+    """As when the signal of the driver's death comes just after the wait for a worker."""
+    server = Server(socket.socket(), ToyFramework(), tmp_path, ())
+    worker = subprocess.Popen(["true"])
+    worker.wait(timeout=10)
+    server.workers.add(worker.pid)
+    assert server.end(worker.pid) == 0
+    assert not server.workers
