@@ -47,9 +47,10 @@ def test_nothing_is_left_when_the_end_of_the_driver_is_told_twice(
 
 def test_a_worker_that_was_waited_for_already_can_be_ended_again(tmp_path: Path) -> None:
     """As when the signal of the driver's death comes just after the wait for a worker."""
-    server = Server(socket.socket(), ToyFramework(), tmp_path, ())
-    worker = subprocess.Popen(["true"])
-    worker.wait(timeout=10)
-    server.workers.add(worker.pid)
-    assert server.end(worker.pid) == 0
-    assert not server.workers
+    with socket.socket() as connection:
+        server = Server(connection, ToyFramework(), tmp_path, ())
+        worker = subprocess.Popen(["true"])
+        worker.wait(timeout=10)
+        server.workers.add(worker.pid)
+        assert server.end(worker.pid) == 0
+        assert not server.workers
