@@ -28,7 +28,12 @@ over a batch, and the sequence that happened to come next must not be blamed for
 
 @dataclass
 class Executor:
-    """Executes in a worker that serves up to `batch` sequences, or in a fresh one."""
+    """Executes in a worker that serves up to `batch` sequences, or in a fresh one.
+
+    With `always_reset` the reset arm runs at every call. Elsewhere a sample of the agreeing calls
+    gets one, which the bytes choose: a bug that retained state masks would then come and go with
+    whatever else a sequence holds, and could not be shortened.
+    """
 
     server: Server
     limits: Limits
@@ -40,6 +45,7 @@ class Executor:
     last_cpu_seconds: float = 0.0
     store: LineStore | None = None
     trace_inline: bool = False
+    always_reset: bool = False
     _worker: Worker | None = field(default=None, repr=False)
     _tracing: Worker | None = field(default=None, repr=False)
 
@@ -116,7 +122,11 @@ class Executor:
         worker = self._fork() if fresh else self._take()
         try:
             result = worker.execute(
-                data, self.limits, self.interrupted, trace=self.trace_inline and not fresh
+                data,
+                self.limits,
+                self.interrupted,
+                trace=self.trace_inline and not fresh,
+                always_reset=self.always_reset,
             )
         except WorkerDiedError as died:
             return death_result(died.death, data, self.server.vocabulary)

@@ -99,7 +99,13 @@ class Worker:
             raise PreloadError(str(answer["preload"]))
 
     def execute(
-        self, data: bytes, limits: Limits, interrupted: Interrupted, *, trace: bool = False
+        self,
+        data: bytes,
+        limits: Limits,
+        interrupted: Interrupted,
+        *,
+        trace: bool = False,
+        always_reset: bool = False,
     ) -> Result:
         """Run `data`. Raises WorkerDiedError or ExecutionFaultError; the first ends this worker.
 
@@ -108,7 +114,8 @@ class Worker:
         """
         self.executions += 1
         self.lines, self.cpu_seconds = b"", 0.0
-        answer = self._ask({"data": data, "trace": trace}, limits, interrupted)
+        message = {"data": data, "trace": trace, "always_reset": always_reset}
+        answer = self._ask(message, limits, interrupted)
         self.lines, self.cpu_seconds = answer.get("lines", b""), answer.get("cpu", 0.0)
         if "fault" in answer:
             raise ExecutionFaultError(str(answer["fault"]))

@@ -13,7 +13,7 @@ from rondo.campaign.preload import check_preloads
 from rondo.errors import ReproducerError
 from rondo.findings.bucket import find_alarm
 from rondo.findings.replay import Replayable, check_vocabulary, read, shown_alarm
-from rondo.oracle.result import Alarm, Result
+from rondo.oracle.result import Alarm, Result, Verdict
 from rondo.sequences.codec import decode
 from rondo.sequences.step import describe
 
@@ -47,7 +47,10 @@ def replay_file(
     server = Server(name, preloads=preloads, subject=subject)
     try:
         check_vocabulary(replayable, server.vocabulary)
-        executor = Executor(server, Limits(seconds), batch=1, interrupted=lambda: None)
+        masked = recorded is not None and recorded.identity.verdict == Verdict.MASKED.value
+        executor = Executor(
+            server, Limits(seconds), batch=1, interrupted=lambda: None, always_reset=masked
+        )
         result = executor.run_fresh(replayable.data)
     except ExecutionFaultError as fault:
         raise ReproducerError(f"{file} cannot be executed: {str(fault).splitlines()[-1]}") from None

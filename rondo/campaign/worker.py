@@ -2,7 +2,8 @@
 
                                    driver <- {"ready": pid} once the preloads have run
     driver -> {"data": bytes,      driver <- {"result": ...}, or {"fault": traceback}; with them
-               "trace": bool}                {"cpu": seconds, "lines": new lines if traced}
+               "trace": bool,                {"cpu": seconds, "lines": new lines if traced}
+               "always_reset": bool}
     driver -> {"environment": 1}   driver <- {"environment": names and values}
 
 The key insight: everything here may be the last thing the process does, so whatever the driver must
@@ -27,7 +28,7 @@ from rondo.campaign.preload import run_preloads
 from rondo.campaign.processes import die_with_parent, own_group
 from rondo.errors import PreloadError
 from rondo.frameworks.base import Framework
-from rondo.oracle.run import execute
+from rondo.oracle.run import Settings, execute
 
 
 def run_worker(
@@ -90,7 +91,8 @@ def _serve(connection: socket.socket, framework: Framework, journal: Journal) ->
             if tracer is not None:
                 tracer.begin_run()
         try:
-            result = execute(request["data"], framework, vocabulary=vocabulary)
+            settings = Settings(always_reset=request.get("always_reset", False))
+            result = execute(request["data"], framework, settings=settings, vocabulary=vocabulary)
             answer = {"result": result.to_data()}
         except Exception:
             answer = {"fault": traceback.format_exc()}
