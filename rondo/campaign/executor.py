@@ -17,6 +17,7 @@ from rondo.campaign.pool import (
     ServerLostError,
     Worker,
     WorkerDiedError,
+    WorkerKilledError,
 )
 from rondo.errors import WorkerError
 from rondo.oracle.result import Result
@@ -24,6 +25,11 @@ from rondo.oracle.result import Result
 CROWDED = 0.5
 """A worker that holds this share of its memory limit between executions is replaced: it has grown
 over a batch, and the sequence that happened to come next must not be blamed for it."""
+
+KILLS_BELIEVED = 3
+"""A worker killed by nobody we know of, so many times over one sequence, was killed by it."""
+LOSSES_BORNE = 2
+"""The server may be lost once in an execution; twice in a row is a fault of the machine."""
 
 
 @dataclass
@@ -103,20 +109,32 @@ class Executor:
         """Fork the first worker, so that a faulty preload is told before anything else."""
         try:
             self._worker = self._fork()
-        except ServerLostError as error:
-            raise WorkerError(f"the server of the workers is gone: {error}") from None
+        except (ServerLostError, WorkerKilledError) as error:
+            raise WorkerError(f"no worker could be started: {error}") from None
 
     def _retrying(self, data: bytes, *, fresh: bool) -> Result:
-        """Run `data` once more when the server was lost, which is no fault of `data`."""
-        try:
-            return self._once(data, fresh=fresh)
-        except ServerLostError:
-            self._worker = None
-            self.server.restart()
-        try:
-            return self._once(data, fresh=fresh)
-        except ServerLostError as error:
-            raise WorkerError(f"the server of the workers was lost twice: {error}") from None
+        """Run `data` again when its worker or the server was taken away: no fault of `data`.
+
+        One that kills itself looks like one that somebody else killed, so the second time it is
+        believed of the sequence.
+        """
+        kills = losses = 0
+        while True:
+            generation = self.server.generation
+            try:
+                return self._once(data, fresh=fresh)
+            except WorkerKilledError as killed:
+                kills += 1
+                if kills == KILLS_BELIEVED:
+                    return death_result(killed.death, data, self.server.vocabulary)
+            except ServerLostError as error:
+                losses += 1
+                if losses == LOSSES_BORNE:
+                    raise WorkerError(
+                        f"the server of the workers was lost twice: {error}"
+                    ) from None
+                self._worker = None
+                self.server.restart(generation)
 
     def _once(self, data: bytes, *, fresh: bool) -> Result:
         worker = self._fork() if fresh else self._take()
@@ -128,6 +146,8 @@ class Executor:
                 trace=self.trace_inline and not fresh,
                 always_reset=self.always_reset,
             )
+        except WorkerKilledError:
+            raise
         except WorkerDiedError as died:
             return death_result(died.death, data, self.server.vocabulary)
         except BaseException:

@@ -2,7 +2,7 @@
 
 The key insight: the driver talks to each worker directly and asks the server only to fork one and
 to wait for one. Deadlines and limits are then decisions of one process, and more workers are more
-connections to look at, not more protocol.
+connections to look at, not more protocol. Whoever waits here lets the other slots go on (`turns`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -23,7 +24,15 @@ from pathlib import Path
 from rondo.campaign import wire
 from rondo.campaign.deaths import Cause, Death, classify
 from rondo.campaign.journal import Entry, Journal
-from rondo.campaign.processes import has_ended, kill_group, resident_bytes
+from rondo.campaign.processes import (
+    has_ended,
+    is_stopped,
+    kernel_kills,
+    kill_group,
+    resident_bytes,
+    resume_group,
+)
+from rondo.campaign.turns import Turns
 from rondo.errors import PreloadError, RondoError, WorkerError
 from rondo.oracle.result import Result
 from rondo.sequences.vocabulary import Vocabulary
@@ -36,6 +45,11 @@ ANSWER_SECONDS = 30.0
 """Seconds that the server gets to answer, and a worker to finish a message that it has begun."""
 START_SECONDS = 300.0
 """Seconds that a framework gets to be imported."""
+STOPPED_SECONDS = 1.0
+"""Seconds that a process may stay stopped (SIGSTOP) before it is told to go on."""
+GAP = 5.0
+"""A look at a worker that comes so late means that this process was stopped itself: the worker gets
+the time back, instead of being taken for one that hangs."""
 LAST_WORDS = 4000
 """Bytes of a dead worker's output that are kept."""
 
@@ -64,6 +78,10 @@ class WorkerDiedError(Exception):
         self.death = death
 
 
+class WorkerKilledError(WorkerDiedError):
+    """Somebody killed a worker: neither the driver, nor the kernel for want of memory."""
+
+
 class ServerLostError(Exception):
     """The server died and took the worker with it; nothing can be said of what was running."""
 
@@ -80,14 +98,18 @@ class Worker:
         self.executions = 0
         self.lines = b""
         self.cpu_seconds = 0.0
+        self.generation = server.generation
         self._server = server
         self._connection = connection
         self._folder = folder
+        self._kernel_kills = kernel_kills()
 
     def wait_ready(self, limits: Limits, interrupted: Interrupted) -> None:
         """Wait until the preloads have run. Raises PreloadError, or WorkerError on a death."""
         try:
             answer = self._answer(replace(limits, seconds=limits.ready_seconds), interrupted)
+        except WorkerKilledError:
+            raise
         except WorkerDiedError as died:
             death = died.death
             how = f"{death.cause.value} {death.detail}".strip()
@@ -138,7 +160,8 @@ class Worker:
         """End this worker and return its raw wait status. Raises ServerLostError."""
         self.disconnect()
         status = self._server.end(self)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        with self._server.turns.away():
+            shutil.rmtree(self._folder, ignore_errors=True)
         return status
 
     def _ask(self, message: wire.Message, limits: Limits, interrupted: Interrupted) -> wire.Message:
@@ -147,23 +170,38 @@ class Worker:
         return self._answer(limits, interrupted)
 
     def _answer(self, limits: Limits, interrupted: Interrupted) -> wire.Message:
-        deadline = time.monotonic() + limits.seconds
+        with self._server.turns.away():
+            ended, killed_for = self._watch(limits, interrupted)
+            answer = None
+            if not ended:
+                try:
+                    answer = wire.receive(self._connection)
+                except wire.WireError:
+                    self._wait_for_the_end()
+        if answer is None:
+            raise self._autopsy(killed_for)
+        return answer
+
+    def _watch(self, limits: Limits, interrupted: Interrupted) -> tuple[bool, Cause | None]:
+        """Wait until there is an answer to read: (False, None), or none will come: (True, why)."""
+        looked = time.monotonic()
+        deadline = looked + limits.seconds
+        stopped_since = 0.0
         while True:
             interrupted()
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise WorkerDiedError(self._autopsy(Cause.TIMEOUT))
-            if select.select([self._connection], [], [], min(TICK, left))[0]:
-                break
+            if select.select([self._connection], [], [], TICK)[0]:
+                return False, None
+            now = time.monotonic()
+            if now - looked > GAP:
+                deadline += now - looked
+            looked = now
+            if now >= deadline:
+                return True, Cause.TIMEOUT
             if resident_bytes(self.pid) > limits.resident_bytes:
-                raise WorkerDiedError(self._autopsy(Cause.MEMORY))
+                return True, Cause.MEMORY
             if has_ended(self.pid):
-                raise WorkerDiedError(self._autopsy(None))
-        try:
-            return wire.receive(self._connection)
-        except wire.WireError:
-            self._wait_for_the_end()
-            raise WorkerDiedError(self._autopsy(None)) from None
+                return True, None
+            stopped_since = _nudged(self.pid, now, stopped_since)
 
     def _wait_for_the_end(self) -> None:
         """Wait for a worker whose connection is closed; killing it now would hide why it ends."""
@@ -171,7 +209,7 @@ class Worker:
         while not has_ended(self.pid) and time.monotonic() < deadline:
             time.sleep(0.005)
 
-    def _autopsy(self, killed_for: Cause | None) -> Death:
+    def _autopsy(self, killed_for: Cause | None) -> WorkerDiedError:
         if killed_for is None and not has_ended(self.pid):
             killed_for = Cause.EXIT
         entry, output = Entry(b""), ""
@@ -180,7 +218,27 @@ class Worker:
             with open(self._folder / "output", "rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_WORDS))
                 output = file.read().decode(errors="replace")
-        return classify(self.end(), entry, output=output, killed_for=killed_for)
+        status = self.end()
+        if killed_for is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+            kills = kernel_kills()
+            if kills is not None and kills == self._kernel_kills:
+                return WorkerKilledError(Death(Cause.SIGNAL, "SIGKILL", entry, output))
+        return WorkerDiedError(classify(status, entry, output=output, killed_for=killed_for))
+
+
+def _nudged(pid: int, now: float, stopped_since: float) -> float:
+    """Have `pid` go on if it has been stopped for long; return since when it is stopped, or 0.
+
+    A stop is nobody's finding, and a slot that waits for one to end does nothing for all that time.
+    """
+    if not is_stopped(pid):
+        return 0.0
+    if not stopped_since:
+        return now
+    if now - stopped_since < STOPPED_SECONDS:
+        return stopped_since
+    resume_group(pid)
+    return 0.0
 
 
 class Server:
@@ -193,13 +251,16 @@ class Server:
         preloads: tuple[str, ...] = (),
         subject: str = "",
         interrupted: Interrupted = lambda: None,
+        turns: Turns | None = None,
     ) -> None:
         self._interrupted = interrupted
+        self.turns = turns or Turns()
         self.subject = subject
         self.framework = framework
         self.preloads = tuple(os.path.abspath(path) for path in preloads)
         self.folder = Path(tempfile.mkdtemp(prefix="rondo-"))
         self.restarts = 0
+        """How often it was lost and replaced."""
         self._workers: set[Worker] = set()
         self.trees: tuple[str, ...] = ()
         self.vocabulary: Vocabulary = self._start()
@@ -208,8 +269,7 @@ class Server:
         """Return a new worker, not yet ready. Raises ServerLostError."""
         wire_lost = "no connection to a new worker"
         try:
-            wire.send(self._connection, {"do": "fork"})
-            answer = wire.receive(self._connection)
+            answer = self._ask({"do": "fork"})
             _, files, _, _ = socket.recv_fds(self._connection, 1, 1)
         except (wire.WireError, OSError) as error:
             raise ServerLostError(f"{wire_lost}: {error}") from None
@@ -221,21 +281,42 @@ class Server:
         self._workers.add(worker)
         return worker
 
-    def restart(self) -> None:
-        """Replace a server that was lost."""
+    @property
+    def generation(self) -> int:
+        """Number of the present server process; a worker of an earlier one is gone with it."""
+        return self.restarts
+
+    def restart(self, lost: int) -> None:
+        """Replace the server of generation `lost`, unless another slot has done so."""
+        if lost != self.generation:
+            return
         self.restarts += 1
         self._stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
         self._start()
 
     def end(self, worker: Worker) -> int:
         """End `worker`; return its raw wait status. Raises ServerLostError."""
         self._workers.discard(worker)
+        if worker.generation != self.generation:
+            raise ServerLostError("the worker's server is gone")
         try:
-            wire.send(self._connection, {"do": "end", "pid": worker.pid})
-            status: int = wire.receive(self._connection)["status"]
+            status: int = self._ask({"do": "end", "pid": worker.pid})["status"]
         except wire.WireError as error:
             raise ServerLostError(str(error)) from None
         return status
+
+    def _ask(self, request: wire.Message) -> wire.Message:
+        """Return the server's answer; others wait, since it answers one question at a time."""
+        wire.send(self._connection, request)
+        began = time.monotonic()
+        stopped_since = 0.0
+        while not select.select([self._connection], [], [], TICK)[0]:
+            now = time.monotonic()
+            if now - began > ANSWER_SECONDS:
+                raise wire.WireError("the server does not answer")
+            stopped_since = _nudged(self._process.pid, now, stopped_since)
+        return wire.receive(self._connection)
 
     def close(self) -> None:
         """End the server, its workers and their files."""

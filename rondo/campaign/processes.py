@@ -51,10 +51,42 @@ def resident_bytes(pid: int) -> int:
         return 0
 
 
-def has_ended(pid: int) -> bool:
-    """Tell whether `pid` is gone or a zombie that waits for its parent."""
+def state_of(pid: int) -> str:
+    """Return the kernel's letter for what `pid` does (R, S, D, T stopped, Z ...), "" when gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+            return file.read().rpartition(b")")[2].split()[0].decode()
     except (OSError, IndexError):
-        return sys.platform == "linux"
+        return ""
+
+
+def has_ended(pid: int) -> bool:
+    """Tell whether `pid` is gone or a zombie that waits for its parent."""
+    return sys.platform == "linux" and state_of(pid) in ("", "Z", "X")
+
+
+def is_stopped(pid: int) -> bool:
+    """Tell whether somebody stopped `pid` (SIGSTOP, a terminal, a debugger)."""
+    return state_of(pid) in ("T", "t")
+
+
+def resume_group(pid: int) -> None:
+    """Have `pid` and its group go on after a stop."""
+    for resume in (os.killpg, os.kill):
+        with suppress(ProcessLookupError, PermissionError):
+            resume(pid, signal.SIGCONT)
+
+
+def kernel_kills() -> int | None:
+    """Return how often the kernel has killed for want of memory since it started.
+
+    None where it does not say: then nobody can tell such a kill from anybody else's.
+    """
+    try:
+        with open("/proc/vmstat", "rb") as file:
+            for line in file:
+                if line.startswith(b"oom_kill "):
+                    return int(line.split()[1])
+    except OSError:
+        pass
+    return None

@@ -137,8 +137,8 @@ def test_a_server_that_is_lost_again_at_once_is_given_up(
 ) -> None:
     restart = executor.server.restart
 
-    def restart_and_lose() -> None:
-        restart()
+    def restart_and_lose(lost: int) -> None:
+        restart(lost)
         os.kill(executor.server._process.pid, signal.SIGKILL)
 
     monkeypatch.setattr(executor.server, "restart", restart_and_lose)
