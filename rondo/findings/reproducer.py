@@ -1,9 +1,9 @@
 """Reproducers: a finding as a msgpack file. Data only; loading one never runs anything from it.
 
-Schema, version 1 (a map; every key is required unless marked):
+Schema, version 2 (a map; every key is required unless marked):
 
     format        "rondo-reproducer"
-    version       1
+    version       2
     rondo         version of Rondo that wrote it
     framework     name of the adapter
     data          canonical bytes of the sequence
@@ -15,15 +15,24 @@ Schema, version 1 (a map; every key is required unless marked):
     environment   names and values as a maintainer asks for them
     original      bytes before shortening
     preloads      file names of --preload at the time (names only: their code is not here)
-    death         optional: how the process died (segfault, hang ...), for findings of that kind
+    death         how the process died (segfault, hang ...), empty for findings of another kind
+    minimal       since version 2: whether each single removal was tried and lost the bug
+    reason        since version 2: why it is not minimal, empty when it is
+    layer         since version 2: the retained layer at fault, empty until it is located
 
-Limits on load: LARGEST bytes, nesting DEEPEST, strings LONGEST. Anything else is an error.
+Limits on load: LARGEST bytes, nesting DEEPEST, strings LONGEST, maps and lists WIDEST. Anything
+else is an error of one line. Texts lose their control characters, since they end on terminals.
+
+The key insight: what a damaged file announces must never be believed before it is there. A list
+header costs three bytes and makes a reader reserve room for what it promises, so the product of
+WIDEST and the nesting that msgpack itself allows (1024) bounds what a hostile megabyte can reserve.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,14 +41,21 @@ import msgpack
 
 import rondo
 from rondo.errors import ArtifactError, ReproducerError
-from rondo.oracle.result import Alarm, Difference, Identity, StepReport
+from rondo.oracle.result import Alarm, Difference, Identity, Result, StepReport
+from rondo.sequences.codec import decode
+from rondo.sequences.step import describe
+from rondo.sequences.vocabulary import Vocabulary
 
 FORMAT = "rondo-reproducer"
-VERSION = 1
+VERSION = 2
+ADDED: dict[int, dict[str, Any]] = {2: {"minimal": False, "reason": "", "layer": ""}}
+"""What each version added, with the values that stand for its absence in older files."""
 LARGEST = 1 << 20
 LONGEST = 1 << 16
+WIDEST = 1 << 10
 DEEPEST = 8
 SUFFIX = ".rondo"
+CONTROL = {code: "?" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +74,30 @@ class Reproducer:
     preloads: tuple[str, ...] = ()
     death: str = ""
     rondo: str = rondo.__version__
+    minimal: bool = False
+    reason: str = ""
+    layer: str = ""
 
     @property
     def alarm(self) -> Alarm:
         """The alarm that this reproducer stands for."""
         return Alarm(self.step, self.identity, self.differences)
+
+
+def compose(
+    data: bytes, alarm: Alarm, vocabulary: Vocabulary, *, result: Result | None = None, **more: Any
+) -> Reproducer:
+    """Return the reproducer of `alarm` in `data`; `result` is a run that showed it."""
+    return Reproducer(
+        framework=vocabulary.framework,
+        data=data,
+        decoded=describe(decode(data, vocabulary), vocabulary),
+        identity=alarm.identity,
+        step=alarm.step,
+        differences=alarm.differences,
+        steps=result.steps if result else (),
+        **more,
+    )
 
 
 def pack(reproducer: Reproducer) -> bytes:
@@ -74,39 +109,60 @@ def pack(reproducer: Reproducer) -> bytes:
 
 def unpack(content: bytes) -> Reproducer:
     """Return the reproducer in `content`. Raises ReproducerError with one line on anything odd."""
-    if len(content) > LARGEST:
-        raise ReproducerError(f"a reproducer of {len(content)} bytes; the limit is {LARGEST}")
-    try:
-        fields = msgpack.unpackb(
-            content,
-            max_str_len=LONGEST,
-            max_bin_len=LONGEST,
-            max_array_len=LONGEST,
-            max_map_len=LONGEST,
-        )
-    except (ValueError, msgpack.UnpackException, RecursionError) as error:
-        raise ReproducerError(f"not a reproducer, or damaged ({error or 'truncated'})") from None
-    if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
+    fields = unpack_map(content)
+    if fields.pop("format", None) != FORMAT:
         raise ReproducerError("not a reproducer: it does not say that it is one")
     version = fields.pop("version", None)
-    if version != VERSION:
-        raise ReproducerError(f"reproducer version {version}; this Rondo reads version {VERSION}")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        hint = "it needs a newer Rondo" if type(version) is int and version > VERSION else "damaged"
+        raise ReproducerError(
+            f"reproducer version {str(version)[:20]}; this Rondo reads 1 to {VERSION}: {hint}"
+        )
+    for added in range(version + 1, VERSION + 1):
+        fields = {**ADDED[added], **fields}
     try:
-        _check_depth(fields)
         return _from_fields(fields)
     except (KeyError, TypeError, ValueError) as error:
         raise ReproducerError(f"a reproducer with a wrong or missing field: {error}") from None
 
 
-def _check_depth(value: object, depth: int = 0) -> None:
+def unpack_map(content: bytes) -> dict[str, Any]:
+    """Return the map that `content` packs, within the limits on load. Raises ReproducerError."""
+    if len(content) > LARGEST:
+        raise ReproducerError(f"a file of more than {LARGEST} bytes; that is the limit")
+    try:
+        fields = msgpack.unpackb(
+            content,
+            max_str_len=LONGEST,
+            max_bin_len=LONGEST,
+            max_array_len=WIDEST,
+            max_map_len=WIDEST,
+            max_ext_len=0,
+        )
+        if not isinstance(fields, dict):
+            raise ReproducerError("not a reproducer: it does not say that it is one")
+        checked: dict[str, Any] = _checked(fields)
+    except (ValueError, TypeError, msgpack.UnpackException, RecursionError) as error:
+        told = " ".join(str(error).split())[:100] or "truncated"
+        raise ReproducerError(f"not a reproducer, or damaged ({told})") from None
+    return checked
+
+
+def _checked(value: Any, depth: int = 0) -> Any:
+    """Return `value` with clean texts. Raises ValueError on depth and on types of no field."""
     if depth > DEEPEST:
         raise ValueError(f"nested deeper than {DEEPEST}")
+    if isinstance(value, str):
+        return value.translate(CONTROL)
     if isinstance(value, dict):
-        for item in value.values():
-            _check_depth(item, depth + 1)
-    elif isinstance(value, list):
-        for item in value:
-            _check_depth(item, depth + 1)
+        if not all(isinstance(name, str) for name in value):
+            raise ValueError("a key that is no text")
+        return {name.translate(CONTROL): _checked(item, depth + 1) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_checked(item, depth + 1) for item in value]
+    if isinstance(value, bool | int | bytes):
+        return value
+    raise ValueError(f"a {type(value).__name__}, which no field holds")
 
 
 TYPES: dict[str, type] = {
@@ -114,36 +170,63 @@ TYPES: dict[str, type] = {
     "data": bytes,
     "decoded": dict,
     "step": int,
+    "differences": list,
+    "steps": list,
     "environment": dict,
     "original": bytes,
+    "preloads": list,
     "death": str,
     "rondo": str,
+    "minimal": bool,
+    "reason": str,
+    "layer": str,
+}
+DECODED: dict[str, type] = {
+    "framework": str,
+    "architecture": str,
+    "constructs": list,
+    "seed": int,
+    "options": dict,
+    "steps": list,
 }
 
 
 def _from_fields(fields: dict[str, Any]) -> Reproducer:
-    for name, kind in TYPES.items():
-        if type(fields.get(name)) is not kind:
-            raise TypeError(f"{name} must be {kind.__name__}")
-    identity = _texts(Identity, fields.pop("identity"))
-    differences = tuple(_texts(Difference, each) for each in fields.pop("differences"))
-    steps = tuple(_texts(StepReport, each) for each in fields.pop("steps"))
-    preloads = tuple(str(name) for name in fields.pop("preloads"))
-    for name, value in fields["environment"].items():
-        if type(name) is not str or type(value) is not str:
-            raise TypeError("environment must map names to texts")
+    _check_types(fields, TYPES)
+    decoded = fields["decoded"]
+    _check_types(decoded, DECODED)
+    for texts in (decoded["constructs"], decoded["steps"], fields["preloads"]):
+        _check_texts(texts)
+    _check_texts(decoded["options"].values())
+    _check_texts(fields["environment"].values())
+    if not 0 <= fields["step"] < max(1, len(decoded["steps"])):
+        raise ValueError(f"step {fields['step']} of {len(decoded['steps'])}")
+    identity = _record(Identity, fields.pop("identity"))
+    differences = tuple(_record(Difference, each) for each in fields.pop("differences"))
+    steps = tuple(_record(StepReport, each) for each in fields.pop("steps"))
+    preloads = tuple(fields.pop("preloads"))
     return Reproducer(
         identity=identity, differences=differences, steps=steps, preloads=preloads, **fields
     )
 
 
-def _texts(kind: Any, fields: dict[str, Any]) -> Any:
+def _check_types(fields: dict[str, Any], types: dict[str, type]) -> None:
+    for name, kind in types.items():
+        if type(fields.get(name)) is not kind:
+            raise TypeError(f"{name} must be {kind.__name__}")
+
+
+def _check_texts(values: Iterable[object]) -> None:
+    for value in values:
+        if type(value) is not str:
+            raise TypeError(f"a {type(value).__name__} where a text must be")
+
+
+def _record(kind: Any, fields: object) -> Any:
     """Build a record all of whose fields are texts."""
     if type(fields) is not dict:
         raise TypeError(f"{kind.__name__} must be a map")
-    for name, value in fields.items():
-        if type(value) is not str:
-            raise TypeError(f"{name} must be a text")
+    _check_texts(fields.values())
     return kind(**fields)
 
 

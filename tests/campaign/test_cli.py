@@ -154,7 +154,8 @@ def test_errors_are_one_line_and_exit_code_2(
     (tmp_path / "noise.rondo").write_bytes(b"\x93noise")
     (tmp_path / "noise.seq").write_bytes(HARMLESS + b"\xff")
     written(tmp_path / "bug.rondo", STALE)
-    save(Reproducer("toy", STALE, {"steps": []}, IDENTITY, 0), tmp_path / "other.rondo")
+    other = describe(decode(HARMLESS, VOCABULARY), VOCABULARY)
+    save(Reproducer("toy", STALE, other, IDENTITY, 0), tmp_path / "other.rondo")
     done = rondo(*arguments)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: ")

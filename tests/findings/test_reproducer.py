@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +12,22 @@ import pytest
 
 from rondo.errors import ArtifactError, ReproducerError
 from rondo.findings import replay, reproducer
-from rondo.findings.reproducer import LARGEST, Reproducer, load, pack, save, unpack
+from rondo.findings.reproducer import (
+    LARGEST,
+    VERSION,
+    Reproducer,
+    load,
+    pack,
+    save,
+    unpack,
+)
 from rondo.oracle.run import execute
 from rondo.sequences.codec import decode
 from rondo.sequences.step import describe
 from tests.campaign.conftest import HARMLESS, STALE
 from tests.toy_framework import ToyFramework
 
+GOLDEN = Path(__file__).parent / "golden"
 TOY = ToyFramework()
 VOCABULARY = TOY.vocabulary()
 
@@ -57,9 +67,18 @@ def test_round_trip(finding: Reproducer, tmp_path: Path) -> None:
         msgpack.packb([1, 2]),
         msgpack.packb({"format": "other"}),
         msgpack.packb({"format": "rondo-reproducer", "version": 99}),
+        msgpack.packb({"format": "rondo-reproducer", "version": "2"}),
+        msgpack.packb({"format": "rondo-reproducer", "version": True}),
+        msgpack.packb({"format": "rondo-reproducer", "version": 0}),
+        msgpack.packb({b"format": "rondo-reproducer", "version": 1}),
+        msgpack.packb({"format": ["rondo-reproducer"], "version": 1}),
         msgpack.packb({"format": "rondo-reproducer", "version": 1}),
         b"\x81" * 5000,
         b"\xdd\xff\xff\xff\xff",
+        b"\xdf\xff\xff\xff\xff",
+        b"\xdb\xff\xff\xff\xff",
+        b"\xc6\xff\xff\xff\xff",
+        b"\xc9\xff\xff\xff\xff\x01",
         b"x" * (LARGEST + 1),
     ],
 )
@@ -80,7 +99,16 @@ def test_anything_else_is_refused_in_one_line(content: bytes) -> None:
         ("differences", [3]),
         ("environment", {"a": 1}),
         ("decoded", [[[[[[[[[[[1]]]]]]]]]]]),
+        ("decoded", {}),
         ("surplus", 1),
+        ("step", -1),
+        ("step", 3),
+        ("step", 1 << 62),
+        ("step", 1.0),
+        ("minimal", "yes"),
+        ("preloads", [1]),
+        ("preloads", None),
+        ("death", msgpack.Timestamp(1)),
     ],
 )
 def test_fields_of_another_type_are_refused(finding: Reproducer, name: str, value: object) -> None:
@@ -103,6 +131,69 @@ def test_mutated_files_never_do_worse_than_an_error(finding: Reproducer) -> None
         except ReproducerError:
             refused += 1
     assert refused > 300
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("constructs", 3),
+        ("constructs", [3]),
+        ("steps", ["call()", 1, 2]),
+        ("options", {"backend": 1}),
+        ("seed", "0"),
+        ("seed", True),
+        ("architecture", ["chain"]),
+    ],
+)
+def test_the_decoded_form_is_checked_too(finding: Reproducer, name: str, value: object) -> None:
+    """Commands print it without asking anything else."""
+    other = replace(finding, decoded={**finding.decoded, name: value})
+    with pytest.raises(ReproducerError):
+        unpack(pack(other))
+
+
+def test_texts_cannot_steer_a_terminal(finding: Reproducer) -> None:
+    odd = replace(finding, environment={"a\x1b[2J": "\x1b]0;title\x07b\x9bc\nd"})
+    assert unpack(pack(odd)).environment == {"a?[2J": "?]0;title?b?c\nd"}
+
+
+def test_a_file_of_version_1_is_read() -> None:
+    """Written by the first version of the format; what came later has its absent value."""
+    content = (GOLDEN / "version-1.rondo").read_bytes()
+    assert msgpack.unpackb(content)["version"] == 1
+    old = unpack(content)
+    assert old.decoded["constructs"] == ["builtin_name"]
+    assert old.identity.exposing == "builtin_name.shadow_abs"
+    assert (old.step, len(old.steps), old.rondo) == (2, 3, "0.1.0")
+    assert (old.minimal, old.reason, old.layer) == (False, "", "")
+    assert unpack(pack(old)) == old
+
+
+def test_a_file_of_version_1_has_nothing_of_later_versions(finding: Reproducer) -> None:
+    fields = {**msgpack.unpackb(pack(finding)), "version": 1}
+    del fields["reason"]
+    assert unpack(msgpack.packb(fields)).reason == ""
+    fields["nonsense"] = 1
+    with pytest.raises(ReproducerError, match="nonsense"):
+        unpack(msgpack.packb(fields))
+
+
+def test_a_newer_file_says_what_it_needs(finding: Reproducer) -> None:
+    fields = {**msgpack.unpackb(pack(finding)), "version": VERSION + 1}
+    with pytest.raises(ReproducerError, match="newer Rondo"):
+        unpack(msgpack.packb(fields))
+
+
+@pytest.mark.parametrize("header", [b"\xdc\xff\xff", b"\xdc\x04\x00", b"\xdd\0\0\x04\0"])
+def test_what_is_announced_is_not_believed(header: bytes) -> None:
+    """Nested list headers: each of three bytes promises a thousand items that never come."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ReproducerError):
+            unpack(header * (LARGEST // len(header)))
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_missing_file_and_an_unwritable_folder_are_told(
