@@ -1,0 +1,5 @@
+"""The adapter to JAX: jax.jit, its two levels of keys, and everything it keeps between calls."""
+
+from __future__ import annotations
+
+REQUIREMENT = "rondo[jax]"

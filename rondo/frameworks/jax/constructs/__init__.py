@@ -1,0 +1,1 @@
+"""JAX's own constructs, one file each."""
