@@ -1,39 +1,36 @@
 """Shortening: the smallest sequence that still shows the same bug.
 
-Passes, each a plain function from a sequence to candidates, smaller first:
+The passes of `rondo.findings.passes` repeat until a whole round changes nothing. The last of them
+tries every single removal there is, so the result is 1-minimal by construction: no single step,
+construct, option, size or operand can go. A candidate counts only when an alarm of the same
+verdict, effect, place and exception shows. The first rounds demand the same exposing step as well,
+which keeps a sequence that holds two bugs on the one it started from; when nothing more can go that
+way, the last rounds let the exposing step change too.
 
-1. cut everything after the step that exposes;
-2. delta debugging over steps (Zeller and Hildebrandt, 2002): halves, then quarters, down to one;
-3. drop constructs with their steps;
-4. a cheaper back end and the usual compile options;
-5. the smallest architecture;
-6. each operand of each step to its usual choice.
-
-They repeat until a whole round changes nothing: the result is 1-minimal, since no single step,
-construct, option or operand can go. A candidate counts only when an alarm of the same verdict,
-effect, place and exception shows. The first rounds demand the same exposing step as well, which
-keeps a sequence that holds two bugs on the one it started from; when nothing more can go that way,
-the last rounds let the exposing step change too.
+The key insight: candidates are judged in order, whoever runs them. With several workers the next
+few are run at the same time, but the first that shows the bug is taken and not the first to finish,
+so the result does not depend on the number of workers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
+from itertools import islice
 
 from rondo.findings.bucket import find_alarm, without_constructs
+from rondo.findings.passes import PASSES, Pass
+from rondo.findings.trials import Trials
 from rondo.oracle.result import Alarm, Identity, Result
 from rondo.sequences.codec import decode, encode
-from rondo.sequences.step import CALL_CHOICES, Call, Change, Options, Sequence, normalise
-from rondo.sequences.vocabulary import SMALLEST, Vocabulary
+from rondo.sequences.step import Sequence, normalise
+from rondo.sequences.vocabulary import Vocabulary
 
 Execute = Callable[[bytes], Result | None]
 """Runs bytes somewhere safe; None when that run died or timed out."""
 
-Pass = Callable[[Sequence, int, Vocabulary], Iterator[Sequence]]
-"""From a sequence and the position of its exposing step to candidates, best first."""
+ExecuteAll = Callable[[list[bytes]], list[Result | None]]
+"""Runs several at the same time and returns the results in the same order."""
 
 Progress = Callable[[int, int], None]
 """Called with the current number of steps and of executions so far."""
@@ -41,18 +38,26 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """A shortened sequence with the alarm that it shows. `complete`: nothing more can go."""
+    """A shortened sequence with the alarm that it shows.
+
+    `minimal`: every single removal was tried and lost the bug; else `reason` says why not.
+    """
 
     data: bytes
     alarm: Alarm
     executions: int
     steps_before: int
     steps_after: int
-    complete: bool
+    minimal: bool
+    reason: str = ""
 
 
 class Shortener:
-    """Shortens one sequence. Keeps the best so far, so that it may be stopped at any time."""
+    """Shortens one sequence. Keeps the best so far, so that it may be stopped at any time.
+
+    `budget` bounds the executions (None: as many as it takes). With `execute_all`, which runs
+    `width` candidates at the same time, `execute` is not called.
+    """
 
     def __init__(
         self,
@@ -61,38 +66,53 @@ class Shortener:
         execute: Execute,
         vocabulary: Vocabulary,
         *,
-        budget: int = 400,
+        budget: int | None = 400,
         progress: Progress | None = None,
+        trials: Trials | None = None,
+        execute_all: ExecuteAll | None = None,
+        width: int = 1,
     ) -> None:
         self.vocabulary = vocabulary
         self.identity = alarm.identity
         self.best = decode(data, vocabulary)
         self.alarm = alarm
         self.executions = 0
+        self.trials = trials if trials is not None else Trials()
         self._start = len(self.best.steps)
-        self._execute = execute
+        self._execute_all = execute_all or (lambda datas: [execute(each) for each in datas])
+        self._width = width
         self._budget = budget
         self._progress = progress
-        self._tried: dict[bytes, Alarm | None] = {encode(self.best): alarm}
         self._strict = True
+        self._finished = False
+        if encode(self.best) not in self.trials:
+            self.trials.add(encode(self.best), alarm)
 
     def run(self) -> Shortened:
         """Shorten until nothing more can go or the budget of executions is spent."""
         for self._strict in (True, False):
             while self._round():
                 pass
+        self._finished = not self._spent()
         return self.outcome()
 
     def outcome(self) -> Shortened:
         """Return the best so far."""
+        reason = f"stopped after {self.executions} executions"
+        if self._spent():
+            reason = f"the budget of {self._budget} executions was spent"
         return Shortened(
             encode(self.best),
             self.alarm,
             self.executions,
             self._start,
             len(self.best.steps),
-            self.executions < self._budget,
+            self._finished,
+            "" if self._finished else reason,
         )
+
+    def _spent(self) -> bool:
+        return self._budget is not None and self.executions >= self._budget
 
     def _round(self) -> bool:
         changed = False
@@ -100,135 +120,52 @@ class Shortener:
             changed |= self._exhaust(candidates)
         return changed
 
-    def _exhaust(
-        self, candidates: Callable[[Sequence, int, Vocabulary], Iterator[Sequence]]
-    ) -> bool:
+    def _exhaust(self, candidates: Pass) -> bool:
         """Take candidates of the best sequence until none is accepted any more."""
         changed = False
-        while any(self._try(c) for c in candidates(self.best, self.alarm.step, self.vocabulary)):
+        while self._take_first(candidates(self.best, self.alarm.step, self.vocabulary)):
             changed = True
         return changed
 
-    def _try(self, candidate: Sequence) -> bool:
-        """Make `candidate` the best one if it shows the same bug."""
-        candidate = normalise(candidate, self.vocabulary)
-        data = encode(candidate)
-        if candidate == self.best:
-            return False
-        if data in self._tried:
-            alarm = self._tried[data]
-        else:
-            if self.executions >= self._budget:
-                return False
-            self.executions += 1
-            result = self._execute(data)
-            alarm = find_alarm(result, self.identity, strict=False) if result else None
-            self._tried[data] = alarm
+    def _take_first(self, candidates: Iterator[Sequence]) -> bool:
+        """Make the first candidate that shows the same bug the best one."""
+        valid = (normalise(candidate, self.vocabulary) for candidate in candidates)
+        while ahead := list(islice(valid, self._width)):
+            self._try_all(ahead)
+            for candidate in ahead:
+                alarm = self._alarm_of(candidate)
+                if alarm is not None and candidate != self.best:
+                    self.best, self.alarm = candidate, alarm
+                    if self._progress is not None:
+                        self._progress(len(candidate.steps), self.executions)
+                    return True
+        return False
+
+    def _alarm_of(self, candidate: Sequence) -> Alarm | None:
+        """Return the alarm that lets `candidate` be taken, if it was tried and shows one."""
+        alarm = self.trials.get(encode(candidate))
         if alarm is None or (self._strict and alarm.identity.exposing != self.identity.exposing):
-            return False
-        self.best, self.alarm = candidate, alarm
-        if self._progress is not None:
-            self._progress(len(candidate.steps), self.executions)
-        return True
+            return None
+        return alarm
 
+    def _try_all(self, candidates: list[Sequence]) -> None:
+        """Execute those that were not tried before, as far as the budget goes."""
+        encoded = dict.fromkeys(encode(candidate) for candidate in candidates)
+        fresh = [data for data in encoded if data not in self.trials]
+        if self._budget is not None:
+            fresh = fresh[: max(0, self._budget - self.executions)]
+        if not fresh:
+            return
+        self.executions += len(fresh)
+        for data, result in zip(fresh, self._execute_all(fresh), strict=True):
+            self.trials.add(data, self._shown(result))
 
-def cut_after(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
-    """Cut what follows the exposing step."""
-    if step + 1 < len(sequence.steps):
-        yield sequence.with_steps(sequence.steps[: step + 1])
-
-
-def delete_steps(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
-    """Delete runs of steps, long runs first, later ones first; the exposing step stays."""
-    length = max(1, step)
-    while step and length:
-        for start in range(step - length, -length, -length):
-            kept = sequence.steps[: max(start, 0)] + sequence.steps[start + length :]
-            yield sequence.with_steps(kept)
-        length //= 2
-
-
-def drop_constructs(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
-    """Drop one construct with the steps that change it."""
-    for name in sequence.subject.constructs:
-        yield without_constructs(sequence, [name])
-
-
-def usual_options(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
-    """Take a cheaper back end, or one option back to its usual choice."""
-    options = sequence.options
-    if any((options.mode, options.dynamic, options.fullgraph, options.cache)):
-        yield replace(sequence, options=Options(backend=options.backend))
-    for backend in range(options.backend):
-        yield replace(sequence, options=replace(options, backend=backend))
-    for name in ("mode", "dynamic", "fullgraph", "cache"):
-        if getattr(options, name):
-            yield replace(sequence, options=replace(options, **{name: 0}))
-
-
-def smaller_subject(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
-    """Take the smallest architecture and the usual seed."""
-    subject = sequence.subject
-    if subject.architecture != SMALLEST and SMALLEST in vocabulary.architectures_by_name:
-        smaller = replace(sequence, subject=replace(subject, architecture=SMALLEST))
-        own = subject.architecture
-        steps = tuple(s for s in sequence.steps if not (isinstance(s, Change) and s.target == own))
-        yield smaller.with_steps(steps)
-        yield smaller
-    if subject.seed:
-        yield replace(sequence, subject=replace(subject, seed=0))
-
-
-def usual_operands(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
-    """Take steps back to their usual choices: all calls together, then one step at a time.
-
-    Together, because a stale entry is often served only to a call equal to the one that made it.
-    """
-    steps = sequence.steps
-    for simpler_call in _simpler_calls():
-        calls = {position: simpler_call(call) for position, call in sequence.calls()}
-        yield sequence.with_steps(tuple(calls.get(i, s) for i, s in enumerate(steps)))
-    for position, current in enumerate(steps):
-        for simpler in _simpler(current):
-            yield sequence.with_steps((*steps[:position], simpler, *steps[position + 1 :]))
-
-
-def _simpler_calls() -> Iterator[Callable[[Call], Call]]:
-    """Yield ways to simplify any call: entirely, all but its sizes, its sizes, one operand."""
-    yield lambda call: Call(sizes=(0,) * len(call.sizes))
-    yield lambda call: Call(sizes=call.sizes)
-    yield lambda call: replace(call, sizes=(0,) * len(call.sizes))
-    for name in CALL_CHOICES:
-        yield partial(usual, operand=name)
-
-
-def _simpler(step: Call | Change) -> Iterator[Call | Change]:
-    if isinstance(step, Change):
-        for value in range(step.value):
-            yield replace(step, value=value)
-        return
-    for name in CALL_CHOICES:
-        if getattr(step, name):
-            yield usual(step, name)
-    for index, size in enumerate(step.sizes):
-        if size:
-            yield replace(step, sizes=(*step.sizes[:index], 0, *step.sizes[index + 1 :]))
-
-
-def usual(call: Call, operand: str) -> Call:
-    """Return `call` with one operand back at its usual choice."""
-    change: dict[str, Any] = {operand: 0}
-    return replace(call, **change)
-
-
-PASSES: tuple[Pass, ...] = (
-    cut_after,
-    delete_steps,
-    drop_constructs,
-    usual_options,
-    smaller_subject,
-    usual_operands,
-)
+    def _shown(self, result: Result | None) -> Alarm | None:
+        """Return the alarm of the same bug, preferably exposed by the same step."""
+        if result is None:
+            return None
+        same = find_alarm(result, self.identity, strict=True)
+        return same or find_alarm(result, self.identity, strict=False)
 
 
 def shorten(
@@ -237,7 +174,7 @@ def shorten(
     execute: Execute,
     vocabulary: Vocabulary,
     *,
-    budget: int = 400,
+    budget: int | None = 400,
     progress: Progress | None = None,
 ) -> Shortened:
     """Return the shortest form of `data` that still shows `alarm`'s bug, in `budget` runs."""

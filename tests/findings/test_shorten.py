@@ -53,7 +53,7 @@ def test_the_known_smallest_form_is_found() -> None:
     short = shortened(LONG)
     smallest = encoded(("stale_scale",), Call(), Change("stale_scale", 0, 0), Call())
     assert short.data == smallest
-    assert (short.steps_before, short.steps_after, short.complete) == (10, 3, True)
+    assert (short.steps_before, short.steps_after, short.minimal) == (10, 3, True)
     assert short.alarm.step == 2
 
 
@@ -79,7 +79,7 @@ def test_the_same_bug_at_the_end_as_at_the_start() -> None:
 def test_a_budget_ends_shortening_with_a_sequence_that_still_shows_the_bug() -> None:
     short = shortened(LONG, budget=4)
     assert short.executions == 4
-    assert not short.complete
+    assert (short.minimal, short.reason) == (False, "the budget of 4 executions was spent")
     assert run(short.data).verdict == "stateful"
 
 

@@ -1,0 +1,175 @@
+"""Shortening passes: plain functions from a sequence to candidates that are smaller in one way.
+
+The key insight: order is what makes shortening fast. What makes every later execution cheaper comes
+first - a cheaper back end, a smaller architecture, fewer constructs - and what matters only to a
+reader comes last. `single_removals` is the definition of the goal: a sequence none of whose single
+removals still shows the bug is 1-minimal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from rondo.findings.bucket import without_constructs
+from rondo.sequences.step import (
+    CALL_CHOICES,
+    OPTION_CHOICES,
+    Call,
+    Change,
+    Options,
+    Sequence,
+    Step,
+)
+from rondo.sequences.vocabulary import SMALLEST, Vocabulary
+
+Pass = Callable[[Sequence, int, Vocabulary], Iterator[Sequence]]
+"""From a sequence and the position of its exposing step to candidates, best first."""
+
+LADDER = (SMALLEST, "mlp", "cnn", "resnet_block", "lstm", "transformer_encoder", "gpt_decoder")
+"""Architectures from the smallest up, where a framework has them. A bug that needs parameters, or a
+second dimension, ends at the first that has them: the same one from whatever it was found in."""
+
+OPTIONS = ("mode", *OPTION_CHOICES)
+
+
+def cut_after(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Cut what follows the exposing step."""
+    if step + 1 < len(sequence.steps):
+        yield sequence.with_steps(sequence.steps[: step + 1])
+
+
+def cheaper_backend(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Take a cheaper back end, the cheapest first."""
+    options = sequence.options
+    for backend in range(options.backend):
+        yield replace(sequence, options=replace(options, backend=backend))
+
+
+def smaller_architecture(
+    sequence: Sequence, step: int, vocabulary: Vocabulary
+) -> Iterator[Sequence]:
+    """Take an architecture further down the ladder, with and without the steps that change it."""
+    own = sequence.subject.architecture
+    for name in LADDER:
+        if name == own:
+            return
+        if name not in vocabulary.architectures_by_name:
+            continue
+        smaller = replace(sequence, subject=replace(sequence.subject, architecture=name))
+        steps = tuple(s for s in sequence.steps if not (isinstance(s, Change) and s.target == own))
+        yield smaller.with_steps(steps)
+        if len(steps) < len(sequence.steps):
+            yield smaller
+
+
+def drop_constructs(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Drop all constructs, then all but one, then one, each with the steps that change it."""
+    names = sequence.subject.constructs
+    if names:
+        yield without_constructs(sequence, names)
+    if len(names) > 2:
+        for kept in names:
+            yield without_constructs(sequence, [name for name in names if name != kept])
+    for name in names:
+        yield without_constructs(sequence, [name])
+
+
+def delete_steps(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Delete runs of steps, long runs first, later ones first; the exposing step stays.
+
+    Delta debugging (Zeller and Hildebrandt, 2002): halves, then quarters, down to one.
+    """
+    length = max(1, step)
+    while step and length:
+        for start in range(step - length, -length, -length):
+            kept = sequence.steps[: max(start, 0)] + sequence.steps[start + length :]
+            yield sequence.with_steps(kept)
+        length //= 2
+
+
+def usual_options(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Take all compile options back to their usual choices, then each, and the usual seed."""
+    options = sequence.options
+    if sum(getattr(options, name) > 0 for name in OPTIONS) > 1:
+        yield replace(sequence, options=Options(backend=options.backend))
+    for name in OPTIONS:
+        if getattr(options, name):
+            yield replace(sequence, options=replace(options, **{name: 0}))
+    if sequence.subject.seed:
+        yield replace(sequence, subject=replace(sequence.subject, seed=0))
+
+
+def usual_operands(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Take steps back to their usual choices: all calls together, then one step at a time.
+
+    Together, because a stale entry is often served only to a call equal to the one that made it.
+    """
+    steps = sequence.steps
+    for simpler_call in _simpler_calls():
+        calls = {position: simpler_call(call) for position, call in sequence.calls()}
+        yield sequence.with_steps(tuple(calls.get(i, s) for i, s in enumerate(steps)))
+    for position, current in enumerate(steps):
+        for simpler in simpler_steps(current):
+            yield sequence.with_steps((*steps[:position], simpler, *steps[position + 1 :]))
+
+
+def single_removals(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Remove each single thing that can be removed, whatever pass it belongs to.
+
+    Every step (the exposing one too), construct, option and operand that is not the usual choice,
+    every cheaper back end, the seed, and the architecture for each one below it.
+    """
+    steps = sequence.steps
+    for position in range(len(steps)):
+        yield sequence.with_steps(steps[:position] + steps[position + 1 :])
+    for name in sequence.subject.constructs:
+        yield without_constructs(sequence, [name])
+    for each in (cheaper_backend, usual_options, smaller_architecture):
+        yield from each(sequence, step, vocabulary)
+    for position, current in enumerate(steps):
+        for simpler in simpler_steps(current):
+            yield sequence.with_steps((*steps[:position], simpler, *steps[position + 1 :]))
+
+
+def simpler_steps(step: Step) -> Iterator[Step]:
+    """Yield `step` with one operand that is closer to the usual choice."""
+    if isinstance(step, Change):
+        for value in range(step.value):
+            yield replace(step, value=value)
+        return
+    for name in CALL_CHOICES:
+        if getattr(step, name):
+            yield usual(step, name)
+    for index, size in enumerate(step.sizes):
+        if size:
+            yield replace(step, sizes=(*step.sizes[:index], 0, *step.sizes[index + 1 :]))
+
+
+def usual(call: Call, operand: str) -> Call:
+    """Return `call` with one operand back at its usual choice."""
+    change: dict[str, Any] = {operand: 0}
+    return replace(call, **change)
+
+
+def _simpler_calls() -> Iterator[Callable[[Call], Call]]:
+    """Yield ways to simplify any call: entirely, all but its sizes, its sizes, one operand."""
+    yield lambda call: Call(sizes=(0,) * len(call.sizes))
+    yield lambda call: Call(sizes=call.sizes)
+    yield lambda call: replace(call, sizes=(0,) * len(call.sizes))
+    for name in CALL_CHOICES:
+        yield partial(usual, operand=name)
+
+
+PASSES: tuple[Pass, ...] = (
+    cut_after,
+    cheaper_backend,
+    smaller_architecture,
+    drop_constructs,
+    delete_steps,
+    usual_options,
+    usual_operands,
+    single_removals,
+)

@@ -1,0 +1,122 @@
+"""What shortening has tried: candidates and what they showed, in memory and in a file beside it.
+
+    file   = header trial*          each one msgpack object
+    header = {"format": "rondo-trials", "version": 1, "start": bytes, "identity": {...},
+              "environment": {...}}
+    trial  = [bytes, alarm or nil]  an alarm as a map: step, identity, differences
+
+The key insight: shortening is a function of its start and of what candidates show, so the trials
+are all the state that it has. Resuming is starting again with the answers at hand: no execution is
+made twice, and the result is what an undisturbed run would have given. The file is appended to as
+trials come in and whatever a killed process left half written at its end is cut off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgpack
+
+from rondo.errors import ReproducerError
+from rondo.findings.reproducer import LONGEST, WIDEST
+from rondo.oracle.result import Alarm, Difference, Identity
+
+FORMAT = "rondo-trials"
+VERSION = 1
+LARGEST = 64 << 20
+
+
+class Trials:
+    """Candidates that were tried: bytes to the alarm that they showed, None for none."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Alarm | None] = {}
+        self._file: BinaryIO | None = None
+
+    def __contains__(self, data: bytes) -> bool:
+        return data in self._known
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def get(self, data: bytes) -> Alarm | None:
+        """Return the alarm that `data` showed; None when it showed none, or was not tried."""
+        return self._known.get(data)
+
+    def add(self, data: bytes, alarm: Alarm | None) -> None:
+        """Remember what `data` showed, in the file too if there is one."""
+        self._known[data] = alarm
+        if self._file is not None:
+            self._file.write(msgpack.packb([data, None if alarm is None else asdict(alarm)]))
+            self._file.flush()
+
+    def keep_in(self, path: Path, header: dict[str, Any], *, resume: bool) -> int:
+        """Keep trials in `path`; with `resume`, take over those it holds and return how many.
+
+        `header` says what the trials are about. Raises ReproducerError when the file cannot be
+        used, or is about something else.
+        """
+        header = {"format": FORMAT, "version": VERSION, **header}
+        try:
+            end = self._take_over(path, header) if resume and path.exists() else 0
+            self._file = path.open("r+b" if end else "wb")
+            self._file.truncate(end)
+            self._file.seek(end)
+            if not end:
+                self._file.write(msgpack.packb(header))
+                self._file.flush()
+        except OSError as error:
+            raise ReproducerError(f"cannot use {path}: {error.strerror or error}") from None
+        return len(self)
+
+    def close(self) -> None:
+        """Close the file; it stays where it is."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _take_over(self, path: Path, header: dict[str, Any]) -> int:
+        """Read the trials of `path` and return where the last whole one ends."""
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise ReproducerError(f"{path} is larger than {LARGEST} bytes")
+        reader = msgpack.Unpacker(
+            max_buffer_size=LARGEST,
+            max_str_len=LONGEST,
+            max_bin_len=LONGEST,
+            max_array_len=WIDEST,
+            max_map_len=WIDEST,
+            max_ext_len=0,
+        )
+        reader.feed(content)
+        try:
+            found = reader.unpack()
+        except (ValueError, msgpack.UnpackException):
+            found = None
+        if found != header:
+            raise ReproducerError(
+                f"{path} is about another sequence, version or environment;"
+                " without --resume it is written anew"
+            )
+        end: int = reader.tell()
+        while True:
+            try:
+                data, alarm = reader.unpack()
+                self._known[_bytes(data)] = None if alarm is None else _alarm(alarm)
+            except (KeyError, TypeError, ValueError, msgpack.UnpackException):
+                return end
+            end = reader.tell()
+
+
+def _bytes(data: object) -> bytes:
+    if not isinstance(data, bytes):
+        raise TypeError("a trial is about bytes")
+    return data
+
+
+def _alarm(fields: dict[str, Any]) -> Alarm:
+    differences = tuple(Difference(**each) for each in fields["differences"])
+    return Alarm(int(fields["step"]), Identity(**fields["identity"]), differences)
