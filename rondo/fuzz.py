@@ -38,10 +38,11 @@ def run(settings: Settings) -> int:
     """Run the campaign that `settings` describe and return its exit code. Raises RondoError."""
     from rondo.campaign.artifacts import Artifacts
     from rondo.campaign.corpora import Scope, check_folders, open_corpus
-    from rondo.campaign.driver import Campaign
+    from rondo.campaign.driver import Campaign, Progress
     from rondo.campaign.executor import Executor
     from rondo.campaign.pool import Limits, Server
     from rondo.campaign.preload import check_preloads
+    from rondo.campaign.turns import Turns
     from rondo.search.sampler import MAX_LENGTH, SearchState
     from rondo.search.samplers import create_sampler
 
@@ -57,18 +58,22 @@ def run(settings: Settings) -> int:
         stack.callback(status.close)
         status.info(f"Seed: {settings.seed}")
         try:
+            turns = Turns()
             server = Server(
                 settings.framework,
                 preloads=settings.preloads,
                 subject=settings.subject,
                 interrupted=stop.check,
+                turns=turns,
             )
             stack.callback(server.close)
             scope = Scope.of(settings, server.vocabulary, usual_length=MAX_LENGTH)
             corpus, left_out = open_corpus(settings, server.vocabulary, scope)
             limits = Limits(settings.timeout, settings.rss_limit_mb << 20)
-            executor = Executor(server, limits, settings.batch, stop.check)
-            executor.start()
+            executors = tuple(
+                Executor(server, limits, settings.batch, stop.check) for _ in range(settings.slots)
+            )
+            executors[0].start()
         except StoppedError:
             return SIGNALLED + stop.signal
         status.info(f"{len(corpus)} seeds" + (f", {left_out} out of scope" if left_out else ""))
@@ -77,9 +82,18 @@ def run(settings: Settings) -> int:
             settings.sampler, state, seed=settings.seed, backends=scope.backends
         )
         campaign = Campaign(
-            settings, server.vocabulary, executor, state, sampler, artifacts, status, stop
+            settings=settings,
+            vocabulary=server.vocabulary,
+            executors=executors,
+            state=state,
+            sampler=sampler,
+            artifacts=artifacts,
+            status=status,
+            stop=stop,
+            progress=Progress.begin(entry.sequence for entry in corpus),
+            turns=turns,
         )
-        stop.start_clock(settings.max_total_time)
+        stop.start_clock(settings.total_seconds)
         try:
             campaign.run()
         finally:

@@ -47,11 +47,38 @@ class Artifacts:
         """Return where the reproducer of `bucket` lies, or would."""
         return self.folder / bucket.name / REPRODUCER
 
-    def save(self, bucket: Bucket, reproducer: Reproducer) -> Path:
-        """Write a finding down and return where."""
+    def save(self, bucket: Bucket, reproducer: Reproducer) -> tuple[Path, bool]:
+        """Write a finding down; return where, and False when somebody else had it there already.
+
+        Linking a whole file into place fails where there is one, so of several campaigns that
+        share the folder exactly one reports a bug. A damaged file is nobody's report.
+        """
         path = self.path(bucket)
-        files.save(reproducer, path)
-        return path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, draft = tempfile.mkstemp(prefix=".", dir=path.parent)
+            os.close(handle)
+            try:
+                files.save(reproducer, Path(draft))
+                try:
+                    os.link(draft, path)
+                except FileExistsError:
+                    if self._holds_a_finding(path):
+                        return path, False
+                    os.replace(draft, path)
+            finally:
+                Path(draft).unlink(missing_ok=True)
+        except OSError as error:
+            raise ArtifactError(f"cannot write {path}: {error.strerror or error}") from None
+        return path, True
+
+    @staticmethod
+    def _holds_a_finding(path: Path) -> bool:
+        try:
+            files.load(path)
+        except ReproducerError:
+            return False
+        return True
 
     def buckets(self, vocabulary: Vocabulary) -> Iterator[Bucket]:
         """Yield the buckets that are there already. What cannot be read is not known."""
@@ -71,3 +98,9 @@ class Artifacts:
         if note:
             write_atomically(path.with_suffix(".txt"), note.encode())
         return path
+
+    @staticmethod
+    def forget(path: Path) -> None:
+        """Take away what `keep` wrote."""
+        path.unlink(missing_ok=True)
+        path.with_suffix(".txt").unlink(missing_ok=True)

@@ -1,32 +1,92 @@
 """The campaign: proposes sequences, has them executed, keeps what shows something new.
 
-    propose -> bytes -> worker -> result -> observe (accept?) -> corpus, triage
+    propose -> bytes -> worker -> result -> observe (accept?) -> corpus, register -> triage
 
 The key insight: every decision follows from the seed, the corpus and the results, never from a
-clock; so a campaign is repeated by repeating its command, and what a log shows can be looked at
-again. Time only decides when to stop.
+clock; so a campaign of one worker is repeated by repeating its command, and what a log shows can be
+looked at again. Time only decides when to stop. With more workers each slot runs the same loop in
+a thread of its own and takes turns with the others (`turns`): one sampler, one corpus and one
+register serve all, and only the order in which executions end is left to chance.
 """
 
 from __future__ import annotations
 
+import threading
 import time
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rondo.campaign.artifacts import FAULTS, Artifacts
+from rondo.campaign.artifacts import FAULTS, UNCONFIRMED, Artifacts
 from rondo.campaign.executor import Executor
 from rondo.campaign.lines import LineCoverage
 from rondo.campaign.pool import ExecutionFaultError
+from rondo.campaign.register import Register
 from rondo.campaign.settings import UNLIMITED, Settings
 from rondo.campaign.stats import Stats
-from rondo.campaign.status import Snapshot, Status
+from rondo.campaign.status import FindingNote, Snapshot, Status
 from rondo.campaign.stop import Stop, StoppedError
 from rondo.campaign.triage import Triage
+from rondo.campaign.turns import Turns
 from rondo.oracle.result import Result
 from rondo.search.sampler import Sampler, SearchState
 from rondo.sequences.codec import encode
 from rondo.sequences.step import Sequence
 from rondo.sequences.vocabulary import Vocabulary
+
+JOIN_SECONDS = 0.2
+"""How long the main thread waits for another at a time: signals are heard in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A sequence to execute; `proposed` by the sampler, or one of the corpus."""
+
+    sequence: Sequence
+    proposed: bool
+
+
+@dataclass
+class Progress:
+    """How far a campaign is, beside what its sampler knows: plain values, fit to be saved."""
+
+    stats: Stats = field(default_factory=Stats)
+    register: Register = field(default_factory=Register)
+    waiting: deque[Job] = field(default_factory=deque)
+    running: dict[int, Job] = field(default_factory=dict)
+    seeds_left: int = 0
+    inited: bool = False
+    accepted: int = 0
+    proposed: int = 0
+    next_pulse: int = 1
+    faults: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+
+    @classmethod
+    def begin(cls, seeds: Iterable[Sequence]) -> Progress:
+        """Return the start of a campaign over `seeds`."""
+        jobs = deque(Job(sequence, proposed=False) for sequence in seeds)
+        return cls(waiting=jobs, seeds_left=len(jobs))
+
+
+@dataclass
+class Slot:
+    """One worker's place: what runs there, and what to say of it."""
+
+    number: int
+    executor: Executor
+    triage: Triage
+    doing: str = ""
+
+
+class Keeper:
+    """Saves a campaign now and then; this one has no folder to save it in."""
+
+    def tick(self, campaign: Campaign) -> None:
+        """Save if it is time to. Called between two steps, with the turn."""
+
+    def save(self, campaign: Campaign) -> None:
+        """Save at once."""
 
 
 @dataclass
@@ -35,106 +95,191 @@ class Campaign:
 
     settings: Settings
     vocabulary: Vocabulary
-    executor: Executor
+    executors: tuple[Executor, ...]
     state: SearchState
     sampler: Sampler
     artifacts: Artifacts
     status: Status
     stop: Stop
-    stats: Stats = field(default_factory=Stats)
-    _accepted: int = 0
-    _proposed: int = 0
-    _faults: Counter[str] = field(default_factory=Counter)
-    _next_pulse: int = 1
+    progress: Progress
+    turns: Turns = field(default_factory=Turns)
+    keeper: Keeper = field(default_factory=Keeper)
+    _failures: list[BaseException] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._corpus_bytes = sum(len(entry.data) for entry in self.state.corpus)
-        self.triage = Triage(
-            self.executor,
-            self.vocabulary,
-            self.artifacts,
-            self.stats,
-            report=lambda note: self.status.finding(note, self.snapshot()),
-            doing=lambda text: self.status.update(self.snapshot(), text),
-            preloads=self.settings.preloads,
+        self.progress.register.buckets.update(
+            dict.fromkeys(self.artifacts.buckets(self.vocabulary))
+        )
+        self.slots = [self._slot(*each) for each in enumerate(self.executors)]
+        self.lines = LineCoverage(
+            self.executors, self.settings.artifact_prefix, wanted=self.settings.lines
         )
 
-        self.lines = LineCoverage(
-            self.executor, self.settings.artifact_prefix, wanted=self.settings.lines
+    def _slot(self, number: int, executor: Executor) -> Slot:
+        triage = Triage(
+            executor,
+            self.vocabulary,
+            self.artifacts,
+            self.progress.register,
+            self.stats,
+            report=self._report,
+            doing=lambda text: self._say(slot, text),
+            preloads=self.settings.preloads,
         )
+        slot = Slot(number, executor, triage)
+        return slot
+
+    @property
+    def stats(self) -> Stats:
+        """The counters."""
+        return self.progress.stats
+
+    # ------------------------------------------------------------------------------------- threads
 
     def run(self) -> None:
         """Run seeds, then proposals, until a limit or a signal. The corpus is saved as it grows."""
+        others = [
+            threading.Thread(target=self._serve, args=(slot,), name=f"slot {slot.number}")
+            for slot in self.slots[1:]
+        ]
+        for thread in others:
+            thread.start()
+        self._serve(self.slots[0])
+        for thread in others:
+            while thread.is_alive():
+                thread.join(JOIN_SECONDS)
+        self.lines.save()
+        self.progress.register.reopen()
+        if not self._failures:
+            self.keeper.save(self)
+            self._keep_undecided()
+        self.status.event("DONE", self.snapshot())
+        if self._failures:
+            raise self._failures[0]
+
+    def _serve(self, slot: Slot) -> None:
+        """Work until the end; whatever else happens to one slot ends all, and `run` raises it."""
         try:
-            for entry in list(self.state.corpus):
-                self._step(entry.sequence, proposed=False)
-            self.status.event("INITED", self.snapshot())
-            while not self._spent():
-                self._step(self.sampler.propose(), proposed=True)
+            with self.turns.taken():
+                self._work(slot)
         except StoppedError:
             pass
-        self.lines.save()
-        self.status.event("DONE", self.snapshot())
+        except BaseException as failure:
+            self._failures.append(failure)
+            self.stop.now()
+
+    # ----------------------------------------------------------------------------------- one slot
+
+    def _work(self, slot: Slot) -> None:
+        progress = self.progress
+        while True:
+            self.stop.check()
+            case = progress.register.take()
+            if case is not None:
+                slot.triage.examine(case)
+            elif progress.waiting:
+                self._step(slot, progress.waiting.popleft())
+            else:
+                self._note_inited()
+                if self._spent():
+                    return
+                self._step(slot, Job(self.sampler.propose(), proposed=True))
+            self.keeper.tick(self)
+
+    def _note_inited(self) -> None:
+        progress = self.progress
+        if not (progress.inited or progress.seeds_left):
+            progress.inited = True
+            self.status.event("INITED", self.snapshot())
 
     def _spent(self) -> bool:
-        runs = self.settings.runs
-        return runs != UNLIMITED and self.stats.executions >= runs
+        runs = self.settings.total_runs
+        return runs != UNLIMITED and self.stats.executions + len(self.progress.running) >= runs
 
-    def _step(self, sequence: Sequence, *, proposed: bool) -> None:
+    def _step(self, slot: Slot, job: Job) -> None:
+        """Execute a job and learn from it. It counts as running until its result is known."""
+        sequence, progress = job.sequence, self.progress
+        progress.running[slot.number] = job
         data = encode(sequence)
-        self.status.update(self.snapshot(), f"running {len(sequence.steps)} steps")
+        self._say(slot, f"running {len(sequence.steps)} steps")
         began = time.monotonic()
         try:
-            result = self.executor.run(data)
+            result = slot.executor.run(data)
         except ExecutionFaultError as fault:
             result = self._note_fault(data, str(fault))
+        del progress.running[slot.number]
         backend = self.vocabulary.backends[sequence.options.backend]
-        self.stats.count(result, backend, time.monotonic() - began, self.executor.resident_bytes)
+        self.stats.count(result, backend, time.monotonic() - began, slot.executor.resident_bytes)
+        progress.seeds_left -= not job.proposed
+        progress.register.meet(data, sequence.subject, result, self.stats)
+        new = self._learn(job, data, result)
+        self.lines.after(slot.executor, data, new_behaviours=new)
+
+    def _learn(self, job: Job, data: bytes, result: Result) -> bool:
+        """Let the sampler observe `result`; return whether it showed a new behaviour."""
+        progress = self.progress
         identities = [alarm.identity for alarm in result.alarms]
         size = len(self.state.corpus)
-        feedback = self.sampler.observe(sequence, result.behaviours, identities)
+        feedback = self.sampler.observe(job.sequence, result.behaviours, identities)
         if len(self.state.corpus) > size:
             self.stats.new_units += 1
             self._corpus_bytes += len(data)
-        if proposed:
-            self._proposed += 1
-            self._accepted += feedback.accepted
+        if job.proposed:
+            progress.proposed += 1
+            progress.accepted += feedback.accepted
         if feedback.new:
             self.status.event("NEW", self.snapshot())
-        elif self.stats.executions >= self._next_pulse:
+        elif self.stats.executions >= progress.next_pulse:
             self.status.event("pulse", self.snapshot())
-        while self._next_pulse <= self.stats.executions:
-            self._next_pulse *= 2
-        self.lines.after(data, new_behaviours=bool(feedback.new))
-        if result.alarms:
-            self.triage.examine(data, result)
+        while progress.next_pulse <= self.stats.executions:
+            progress.next_pulse *= 2
+        return bool(feedback.new)
 
     def _note_fault(self, data: bytes, trace: str) -> Result:
         """Keep a sequence that made a subject or Rondo itself raise; say so once per place."""
         self.stats.faults += 1
         lines = trace.strip().splitlines()
         where = "; ".join(line.strip() for line in lines[-2:])
-        self._faults[where] += 1
-        if self._faults[where] == 1:
+        self.progress.faults[where] += 1
+        if self.progress.faults[where] == 1:
             path = self.artifacts.keep(FAULTS, data, trace)
             self.status.info(f"a sequence could not be executed ({lines[-1]}); kept in {path}")
         return Result("fault")
 
+    def _keep_undecided(self) -> None:
+        """Keep the alarms that the end of the campaign leaves undecided."""
+        for case in self.progress.register.undecided():
+            self.artifacts.keep(UNCONFIRMED, case.data, f"{case.alarm.identity}\n")
+
+    # -------------------------------------------------------------------------------------- status
+
+    def _report(self, note: FindingNote) -> None:
+        self.status.finding(note, self.snapshot())
+
+    def _say(self, slot: Slot, text: str) -> None:
+        """Show what is being done; with several slots, what is out of the ordinary."""
+        slot.doing = text
+        if len(self.slots) > 1:
+            special = [s.doing for s in self.slots if s.doing and not s.doing.startswith("running")]
+            text = "; ".join([f"{len(self.slots) - len(special)} running", *special[:2]])
+        self.status.update(self.snapshot(), text)
+
     def snapshot(self) -> Snapshot:
         """Return the present figures."""
-        stats, corpus = self.stats, self.state.corpus
+        progress, stats, corpus = self.progress, self.stats, self.state.corpus
         return Snapshot(
             executions=stats.executions,
             behaviours=len(self.state.ledger),
             corpus=len(corpus),
             corpus_bytes=self._corpus_bytes,
-            seconds=self.stop.elapsed,
-            resident_bytes=self.executor.resident_bytes,
+            seconds=progress.seconds + self.stop.elapsed,
+            resident_bytes=max(executor.resident_bytes for executor in self.executors),
             findings=stats.findings,
             lines=self.lines.count,
             alarms=stats.alarms,
             flaky=stats.flaky,
-            acceptance=self._accepted / self._proposed if self._proposed else 0.0,
+            acceptance=progress.accepted / progress.proposed if progress.proposed else 0.0,
             findings_by_verdict=dict(stats.findings_by_verdict),
             time_shares=stats.time_shares(),
         )

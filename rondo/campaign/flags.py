@@ -82,6 +82,9 @@ LIBFUZZER_FLAGS = {
         "runs", _whole(UNLIMITED), "executions in all, those of the corpus included (-1: no limit)"
     ),
     "max_total_time": Flag("max_total_time", _seconds, "seconds in all (0: no limit)"),
+    "workers": Flag("workers", _whole(0), "workers at once (1; with -jobs: half the cores)"),
+    "jobs": Flag("jobs", _whole(0), "as many times -runs and -max_total_time, in one campaign (1)"),
+    "fork": Flag("fork", _whole(0), "the same as -workers, as libFuzzer's fork mode has it"),
     "seed": Flag("seed", _whole(0), "seed of every random choice (0: a new one each time)"),
     "max_len": Flag("max_len", _whole(0), "longest sequence, in bytes (0: what the codec allows)"),
     "timeout": Flag("timeout", _seconds, "seconds that one execution may take (60)"),
@@ -104,7 +107,7 @@ OWN_FLAGS = {
     "device": Flag("device", _one_of(DEVICES, "cuda"), "where subjects live (cpu)"),
     "json": Flag("json", _zero_or_one, "JSON lines instead of status lines", switch=True),
 }
-NOT_AVAILABLE = ("jobs", "workers", "fork", "merge", "minimize_crash")
+NOT_AVAILABLE = ("merge", "minimize_crash")
 HELP_FLAGS = ("-h", "--help", "-help=1", "-help")
 
 USAGE = "usage: python -m rondo.fuzz [flags] CORPUS [more folders or files]"
@@ -135,7 +138,15 @@ def parse_flags(arguments: list[str]) -> Settings:
             folders.append(Path(argument))
     if not folders:
         raise UsageError(f"no corpus folder given; {USAGE}")
-    return Settings(tuple(folders), **fields)
+    settings = Settings(tuple(folders), **fields)
+    _check(settings)
+    return settings
+
+
+def _check(settings: Settings) -> None:
+    """Raise UsageError where flags do not go together."""
+    if settings.fork and (settings.jobs or settings.workers):
+        raise UsageError("-fork does not go with -jobs or -workers: it says how many there are")
 
 
 def _libfuzzer(argument: str, fields: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ SAVE_EVERY = 64
 class LineCoverage:
     """The driver's lines: asks the policy after each execution and keeps the data file."""
 
-    executor: Executor
+    executors: tuple[Executor, ...]
     folder: Path
     wanted: bool = True
     policy: SampledTracing = field(default_factory=SampledTracing)
@@ -35,30 +35,30 @@ class LineCoverage:
     _since_save: int = 0
 
     def __post_init__(self) -> None:
-        self.store = LineStore(self.executor.server.trees if self.wanted else ())
+        self.store = LineStore(self.executors[0].server.trees if self.wanted else ())
         self.active = bool(self.store.trees)
-        if self.active:
-            self.executor.store = self.store
-            self.executor.trace_inline = self.policy.always
+        for executor in self.executors if self.active else ():
+            executor.store = self.store
+            executor.trace_inline = self.policy.always
 
     @property
     def count(self) -> int:
         """Lines reached so far; 0 when they are not traced."""
         return self.store.line_count if self.active else 0
 
-    def after(self, data: bytes, *, new_behaviours: bool) -> None:
+    def after(self, executor: Executor, data: bytes, *, new_behaviours: bool) -> None:
         """Note an execution of `data`; run it again under the tracer if the policy says so."""
         if not self.active:
             return
         if not self.policy.always and self.policy.should_trace(
             new_behaviours,
             spent_traced_cpu=self._traced_cpu,
-            spent_total_cpu=self.executor.cpu_seconds,
-            execution_cpu=self.executor.last_cpu_seconds,
+            spent_total_cpu=sum(each.cpu_seconds for each in self.executors),
+            execution_cpu=executor.last_cpu_seconds,
         ):
             # What a traced run shows is not judged: the same bytes were, untraced.
             with suppress(ExecutionFaultError):
-                self._traced_cpu += self.executor.run_traced(data)
+                self._traced_cpu += executor.run_traced(data)
         self._since_save += 1
         if self._since_save >= SAVE_EVERY:
             self.save()

@@ -106,10 +106,10 @@ class LiveStatus:
     def _share(self, snapshot: Snapshot) -> float | None:
         """Return how much of the campaign is done, None without a limit."""
         shares = []
-        if self._settings.max_total_time:
-            shares.append(snapshot.seconds / self._settings.max_total_time)
-        if self._settings.runs > 0:
-            shares.append(snapshot.executions / self._settings.runs)
+        if self._settings.total_seconds:
+            shares.append(snapshot.seconds / self._settings.total_seconds)
+        if self._settings.total_runs > 0:
+            shares.append(snapshot.executions / self._settings.total_runs)
         return min(1.0, max(shares)) if shares else None
 
 

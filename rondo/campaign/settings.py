@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +18,9 @@ class Settings:
     framework: str = "torch"
     runs: int = UNLIMITED
     max_total_time: float = 0.0
+    workers: int = 0
+    jobs: int = 0
+    fork: int = 0
     seed: int = 0
     max_len: int = 0
     timeout: float = 60.0
@@ -34,3 +39,20 @@ class Settings:
     lines: bool = True
     device: str = "cpu"
     json: bool = False
+
+    @property
+    def slots(self) -> int:
+        """How many workers run at once: -fork, else -workers, else as libFuzzer for its -jobs."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        automatic = min(self.jobs, max(1, cores // 2)) or 1
+        return self.fork or self.workers or automatic
+
+    @property
+    def total_runs(self) -> int:
+        """Executions in all: -runs, for each of the -jobs."""
+        return self.runs * max(self.jobs, 1) if self.runs != UNLIMITED else UNLIMITED
+
+    @property
+    def total_seconds(self) -> float:
+        """Seconds in all: -max_total_time, for each round of -jobs that -workers run at once."""
+        return self.max_total_time * math.ceil(max(self.jobs, 1) / self.slots)

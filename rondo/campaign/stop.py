@@ -27,6 +27,7 @@ class Stop:
 
     def __init__(self) -> None:
         self.signal = 0
+        self._now = False
         self.start_clock(0.0)
 
     def start_clock(self, seconds: float) -> None:
@@ -45,7 +46,11 @@ class Stop:
     @property
     def requested(self) -> bool:
         """Whether to stop."""
-        return bool(self.signal) or time.monotonic() >= self._deadline
+        return bool(self.signal) or self._now or time.monotonic() >= self._deadline
+
+    def now(self) -> None:
+        """Stop at the next point that is safe to leave, for a reason that whoever calls knows."""
+        self._now = True
 
     def check(self) -> None:
         """Raise StoppedError when it is time to stop."""

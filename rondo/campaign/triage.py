@@ -8,27 +8,28 @@ finding that out must be cheap. Three questions are asked, each dearer than the 
 3. does it, once confirmed and shortened, fall into a known bucket? (a hundred executions).
 
 All bounds are numbers of executions, never seconds, so that equal campaigns find equal things.
+What is known, and which alarms wait or are being looked into, is the `register`'s; a triage is one
+slot's way from an alarm to a finding.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from os.path import basename
 
 from rondo.campaign.artifacts import FLAKY, UNCONFIRMED, Artifacts
 from rondo.campaign.deaths import DIED, Cause
 from rondo.campaign.executor import Executor
 from rondo.campaign.pool import ExecutionFaultError
+from rondo.campaign.register import Case, Register
 from rondo.campaign.stats import Stats
 from rondo.campaign.status import FindingNote
 from rondo.campaign.stop import StoppedError
-from rondo.findings.bucket import Bucket, akin, bucket_of
+from rondo.findings.bucket import akin, bucket_of
 from rondo.findings.reproducer import Reproducer
 from rondo.findings.shorten import Shortener, explained_by
-from rondo.frameworks.base import Arm
 from rondo.oracle.result import Alarm, Identity, Result, Verdict
 from rondo.sequences.codec import decode
 from rondo.sequences.step import describe
@@ -45,68 +46,66 @@ STATELESS_ATTEMPTS = 2
 SHORTENING_HANGS = 24
 """A hang costs a whole timeout each time that it shows."""
 
-Key = tuple[Identity, str, tuple[str, ...]]
-"""An alarm as it is met: its identity and the subject it was met in."""
-
 
 @dataclass
 class Triage:
-    """Decides what becomes of alarms."""
+    """Decides what becomes of alarms, with the workers of one slot."""
 
     executor: Executor
     vocabulary: Vocabulary
     artifacts: Artifacts
+    register: Register
     stats: Stats
     report: Callable[[FindingNote], None]
     doing: Callable[[str], None]
     preloads: tuple[str, ...] = ()
-    buckets: dict[Bucket, None] = field(default_factory=dict)
-    _met: set[Key] = field(default_factory=set)
-    _barren: Counter[Identity] = field(default_factory=Counter)
-    _environment: dict[str, str] | None = None
 
-    def __post_init__(self) -> None:
-        self.buckets.update(dict.fromkeys(self.artifacts.buckets(self.vocabulary)))
+    def examine(self, case: Case) -> None:
+        """Decide `case`. Raises StoppedError and leaves it open then; nothing found is lost.
 
-    def examine(self, data: bytes, result: Result) -> None:
-        """Treat every alarm of `result`. Raises StoppedError; nothing found is lost then."""
-        subject = decode(data, self.vocabulary).subject
-        for alarm in result.alarms:
-            self.stats.alarms += 1
-            key = (alarm.identity, subject.architecture, tuple(sorted(subject.constructs)))
-            if died_without_compiler(alarm.identity):
-                self.stats.program_faults += 1
-                continue
-            with self._kept_when_stopped(data, alarm.identity):
-                known = self._known(data, key)
-                confirmed = None if known else self._confirm(data, alarm.identity)
-            if known:
-                self.stats.known += 1
-            elif confirmed is not None:
-                self._shorten_and_file(data, alarm, confirmed)
-            if known or confirmed is not None:
-                self._met.add(key)
+        Where retained state masks a bug, all executions on the way run the reset arm at every call:
+        which ones get it otherwise follows from the bytes, and shortening changes those.
+        """
+        self.executor.always_reset = case.alarm.identity.verdict == Verdict.MASKED.value
+        try:
+            decided = self._decide(case)
+        finally:
+            self.executor.always_reset = False
+        if decided:
+            self.register.met.add(case.key)
+        self.register.close(case)
+
+    def _decide(self, case: Case) -> bool:
+        """Return whether `case` is a bug, known or new, and no chance event."""
+        if self._known(case):
+            self.stats.known += 1
+            return True
+        with self._kept_until_decided(case):
+            confirmed = self._confirm(case.data, case.alarm.identity)
+            if confirmed is not None:
+                self._shorten_and_file(case.data, case.alarm, confirmed)
+        return confirmed is not None
 
     @contextmanager
-    def _kept_when_stopped(self, data: bytes, identity: Identity) -> Iterator[None]:
-        """Keep an alarm that the end of the campaign leaves undecided."""
-        try:
-            yield
-        except StoppedError:
-            self.artifacts.keep(UNCONFIRMED, data, f"{identity}\n")
-            raise
+    def _kept_until_decided(self, case: Case) -> Iterator[None]:
+        """Keep an alarm on disk for as long as nobody has decided it, whatever ends the driver."""
+        path = self.artifacts.keep(UNCONFIRMED, case.data, f"{case.alarm.identity}\n")
+        yield
+        if not self.register.others_with(case):
+            self.artifacts.forget(path)
 
-    def _known(self, data: bytes, key: Key) -> bool:
+    def _known(self, case: Case) -> bool:
+        key, register = case.key, self.register
         identity = key[0]
         stateless = identity.verdict == Verdict.STATELESS.value
         attempts = STATELESS_ATTEMPTS if stateless else ATTEMPTS
-        if key in self._met or self._barren[identity] >= attempts:
+        if key in register.met or register.barren[identity] >= attempts:
             return True
-        relatives = [bucket for bucket in self.buckets if akin(bucket.identity, identity)]
+        relatives = [bucket for bucket in register.buckets if akin(bucket.identity, identity)]
         if any(not b.constructs and b.identity.exposing == identity.exposing for b in relatives):
             return True
         constructs = [bucket.constructs for bucket in relatives]
-        return explained_by(data, identity, constructs, self._run, self.vocabulary)
+        return explained_by(case.data, identity, constructs, self._run, self.vocabulary)
 
     def _confirm(self, data: bytes, identity: Identity) -> Result | None:
         """Return a fresh result that shows `identity`, or None and `data` goes to quarantine."""
@@ -114,7 +113,7 @@ class Triage:
         confirmed = self._shown_twice(data, identity)
         if confirmed is None:
             self.stats.flaky += 1
-            self._barren[identity] += 1
+            self.register.barren[identity] += 1
             self.artifacts.keep(FLAKY, data, f"{identity}\n")
         else:
             self.stats.confirmed += 1
@@ -175,11 +174,12 @@ class Triage:
         """Write a confirmed alarm down unless its bucket is known."""
         sequence = decode(data, self.vocabulary)
         bucket = bucket_of(identity, sequence)
-        if bucket in self.buckets:
-            self.stats.known += 1
-            self._barren[identity] += 1
-            return
         alarm = next(alarm for alarm in result.alarms if alarm.identity == identity)
+        if bucket not in self.register.buckets:
+            self._ask_environment()  # others go on meanwhile, and may be first
+        if bucket in self.register.buckets:
+            self._count_known(identity)
+            return
         reproducer = Reproducer(
             framework=self.vocabulary.framework,
             data=data,
@@ -188,13 +188,16 @@ class Triage:
             step=alarm.step,
             differences=alarm.differences,
             steps=result.steps,
-            environment=self._ask_environment(),
+            environment=self.register.environment or {},
             original=original,
             preloads=tuple(map(basename, self.preloads)),
             death=alarm.differences[0].retained if identity.verdict == DIED else "",
         )
-        path = self.artifacts.save(bucket, reproducer)
-        self.buckets[bucket] = None
+        path, ours = self.artifacts.save(bucket, reproducer)
+        self.register.buckets[bucket] = None
+        if not ours:
+            self._count_known(identity)
+            return
         self.stats.findings += 1
         self.stats.findings_by_verdict[identity.verdict] += 1
         note = FindingNote(
@@ -206,16 +209,12 @@ class Triage:
         )
         self.report(note)
 
-    def _ask_environment(self) -> dict[str, str]:
-        """Return the framework's environment; empty when there is no time left to ask."""
-        if self._environment is None:
-            try:
-                self._environment = self.executor.environment()
-            except StoppedError:
-                return {}
-        return self._environment
+    def _count_known(self, identity: Identity) -> None:
+        self.stats.known += 1
+        self.register.barren[identity] += 1
 
-
-def died_without_compiler(identity: Identity) -> bool:
-    """Tell whether the program died in an arm that compiles nothing: no fault of a compiler."""
-    return identity.verdict == DIED and identity.place in (Arm.EAGER.value, Arm.REFERENCE.value)
+    def _ask_environment(self) -> None:
+        """Learn the framework's environment once; there may be no time left to ask."""
+        if self.register.environment is None:
+            with suppress(StoppedError):
+                self.register.environment = self.executor.environment()

@@ -69,9 +69,8 @@ def test_every_flag_fills_its_setting() -> None:
     ("arguments", "says"),
     [
         ("", "no corpus folder given"),
-        ("c -jobs=2", "-jobs is not available yet"),
-        ("c -workers=2", "-workers is not available yet"),
-        ("c -fork=1", "-fork is not available yet"),
+        ("c -fork=2 -workers=2", "-fork does not go with -jobs or -workers"),
+        ("c -jobs=-1", "-jobs=-1 is not usable: it must be at least 0"),
         ("c -merge=1", "-merge is not available yet"),
         ("c -minimize_crash=1", "-minimize_crash is not available yet"),
         ("c --device cuda", "'cuda' is not available yet"),

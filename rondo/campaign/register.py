@@ -1,0 +1,97 @@
+"""What is known of alarms: buckets, alarms met before, and the cases that wait or are open.
+
+The key insight: slots must neither report a bug twice nor all work on the same one. The bucket of a
+finding prevents the first, and is asked again at the last moment. Against the second an alarm that
+is akin to one that another slot is looking into waits for the answer, which nearly always makes it
+a known one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+
+from rondo.campaign.deaths import DIED
+from rondo.campaign.stats import Stats
+from rondo.findings.bucket import Bucket, akin
+from rondo.frameworks.base import Arm
+from rondo.oracle.result import Alarm, Identity, Result
+from rondo.sequences.step import SubjectSpec
+
+Key = tuple[Identity, str, tuple[str, ...]]
+"""An alarm as it is met: its identity and the subject it was met in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An alarm to be decided, with the bytes that raised it."""
+
+    data: bytes
+    alarm: Alarm
+    architecture: str
+    constructs: tuple[str, ...]
+
+    @property
+    def key(self) -> Key:
+        """What makes it the same case as another one."""
+        return self.alarm.identity, self.architecture, self.constructs
+
+
+@dataclass
+class Register:
+    """What all slots know of alarms together."""
+
+    buckets: dict[Bucket, None] = field(default_factory=dict)
+    met: set[Key] = field(default_factory=set)
+    barren: Counter[Identity] = field(default_factory=Counter)
+    waiting: deque[Case] = field(default_factory=deque)
+    open: list[Case] = field(default_factory=list)
+    environment: dict[str, str] | None = None
+
+    def meet(self, data: bytes, subject: SubjectSpec, result: Result, stats: Stats) -> None:
+        """Have every alarm of `result` wait to be decided, but for those of no interest."""
+        pending = {case.key for case in (*self.open, *self.waiting)}
+        for alarm in result.alarms:
+            stats.alarms += 1
+            if died_without_compiler(alarm.identity):
+                stats.program_faults += 1
+                continue
+            case = Case(data, alarm, subject.architecture, tuple(sorted(subject.constructs)))
+            if case.key in pending:
+                stats.known += 1
+                continue
+            pending.add(case.key)
+            self.waiting.append(case)
+
+    def take(self) -> Case | None:
+        """Open the first waiting case that is akin to no open one; None when there is none."""
+        for case in self.waiting:
+            if not any(akin(case.alarm.identity, each.alarm.identity) for each in self.open):
+                self.waiting.remove(case)
+                self.open.append(case)
+                return case
+        return None
+
+    def close(self, case: Case) -> None:
+        """Note that `case` is decided."""
+        self.open.remove(case)
+
+    def others_with(self, case: Case) -> bool:
+        """Tell whether the bytes of `case` raised another alarm that is still undecided."""
+        return any(
+            each is not case and each.data == case.data for each in (*self.open, *self.waiting)
+        )
+
+    def undecided(self) -> tuple[Case, ...]:
+        """Return all cases that nobody has decided yet."""
+        return (*self.open, *self.waiting)
+
+    def reopen(self) -> None:
+        """Have the cases wait again that were open when the campaign ended."""
+        self.waiting.extendleft(reversed(self.open))
+        self.open.clear()
+
+
+def died_without_compiler(identity: Identity) -> bool:
+    """Tell whether the program died in an arm that compiles nothing: no fault of a compiler."""
+    return identity.verdict == DIED and identity.place in (Arm.EAGER.value, Arm.REFERENCE.value)
