@@ -1,0 +1,100 @@
+"""Starting a target: environment, imports and registration in the one order that works.
+
+1. `TMPDIR` and the janitor, before anything has files or threads.
+2. The environment that the campaign's server has: one OpenMP thread, no compile workers.
+3. Our mutators' modules, visible to what is loaded later; then atheris's core, which looks for them
+   once; then our counters, which need the core (see `rondo._native.counters`).
+4. The framework, warmed up: what a first compile imports is not the first input's doing.
+
+torch is never instrumented: bytecode that Dynamo may trace must stay as it was written.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from rondo.errors import RondoError
+from rondo.libfuzzer.flags import HELP, Options, parse
+from rondo.libfuzzer.janitor import temporary_folder
+
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+
+
+class AtherisMissingError(RondoError):
+    """atheris is not installed for this interpreter."""
+
+    slug = "missing-atheris"
+
+
+def fuzz(
+    arguments: Sequence[str], *, framework: str, backend: str, known: Sequence[Path] = ()
+) -> None:
+    """Run a target for one back end under libFuzzer. Never returns: libFuzzer ends the process.
+
+    `known` are folders of reproducers that are not reported again, in addition to --known.
+    """
+    if "--help" in arguments:
+        print(HELP)
+        sys.exit(0)
+    try:
+        options, passed_on = parse(list(arguments), known=tuple(known))
+        os.environ.update(ENVIRONMENT)
+        temporary_folder()
+        _load_atheris(options)
+        target = _target(options, framework, backend)
+    except RondoError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        sys.exit(error.exit_code)
+
+    import atheris
+
+    hooks = {}
+    if options.mutator != "libfuzzer":
+        hooks = {"custom_mutator": target.mutate, "custom_crossover": target.crossover}
+    atheris.Setup(passed_on, target.run_one, enable_python_coverage=False, **hooks)
+    atheris.Fuzz()
+
+
+def _load_atheris(options: Options) -> None:
+    """Import atheris so that its core finds our mutators, and give it our counters."""
+    flags = sys.getdlopenflags()
+    try:
+        sys.setdlopenflags(flags | os.RTLD_GLOBAL)
+        if options.mutator != "libfuzzer":
+            import atheris.custom_crossover
+            import atheris.custom_mutator
+        sys.setdlopenflags(flags)
+        import atheris.core_with_libfuzzer  # noqa: F401
+    except ImportError as error:
+        version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        raise AtherisMissingError(
+            f"no atheris for Python {version} ({error}); run: pip install 'rondo[atheris]'"
+        ) from None
+    finally:
+        sys.setdlopenflags(flags)
+    from rondo._native import counters
+
+    counters.register()
+
+
+def _target(options: Options, framework: str, backend: str):  # type: ignore[no-untyped-def]
+    """Load the framework, run the preloads and put the target together. Raises RondoError."""
+    from rondo.campaign.loading import load
+    from rondo.campaign.preload import run_preloads
+    from rondo.libfuzzer.alarms import Alarms
+    from rondo.libfuzzer.target import FuzzTarget
+
+    # What a compiler logs is for whoever uses it; among libFuzzer's lines it hides the news.
+    logging.disable(logging.WARNING)
+    adapter = load(framework)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        adapter.warm()
+    run_preloads(options.preload)
+    alarms = Alarms(options, framework, adapter.vocabulary())
+    return FuzzTarget(adapter, backend, options, alarms)

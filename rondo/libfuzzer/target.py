@@ -1,0 +1,212 @@
+"""What libFuzzer calls: one execution, and the proposal of the next input.
+
+The key insight: libFuzzer asks the mutator for a mutation of *its* pick, and need not be given one.
+A chain that answers with its own proposal, and decides about it once that has run, keeps its
+acceptance rule to the letter, while libFuzzer still collects what brought new features.
+
+Behaviours have the lower half of libFuzzer's counters and lines the upper one, so that the tens of
+thousands of lines cannot hide a behaviour.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from random import Random
+
+import numpy as np
+
+from rondo._native import counters
+from rondo._native.choose import choose_tracer
+from rondo._native.sampling import SampledTracing
+from rondo._native.tracer import LineTracer
+from rondo.campaign.corpora import steps_that_fit
+from rondo.frameworks.base import Framework
+from rondo.libfuzzer.alarms import Alarms
+from rondo.libfuzzer.flags import Options
+from rondo.oracle.result import Result
+from rondo.oracle.run import execute
+from rondo.report.record import Record
+from rondo.search.corpus import Corpus
+from rondo.search.mcmc import MarkovSampler
+from rondo.search.sampler import MAX_LENGTH, SearchState, on_backend
+from rondo.sequences.codec import decode, encode
+from rondo.sequences.mutate import MutationContext, apply_havoc
+from rondo.sequences.step import Sequence
+
+HALF = counters.SIZE // 2
+MOST_MUTATIONS = 6
+"""Mutations stacked by `havoc`, as in the baselines of `rondo.fuzz`."""
+
+
+class FuzzTarget:
+    """One back end of one framework under libFuzzer."""
+
+    def __init__(
+        self, framework: Framework, backend: str, options: Options, alarms: Alarms
+    ) -> None:
+        self.framework = framework
+        self.vocabulary = framework.vocabulary()
+        self.backend = self.vocabulary.backends.index(backend)
+        self.options = options
+        self.alarms = alarms
+        length = min(MAX_LENGTH, max(1, steps_that_fit(options.max_len, self.vocabulary)))
+        self.state = SearchState.begin(
+            self.vocabulary, Corpus(None, self.vocabulary), max_length=length
+        )
+        self.sampler = MarkovSampler(self.state, backends=(self.backend,))
+        self.context = MutationContext(self.state.distribution, self.state.library, (self.backend,))
+        self.executions = 0
+        self.lines = LineFeatures(framework, wanted=options.lines)
+        self.record = Record(options.record) if options.record is not None else None
+        self._seeded = False
+
+    # ------------------------------------------------------------------------------------ running
+
+    def run_one(self, data: bytes) -> None:
+        """Execute what `data` means. Raises ConfirmedBugError at a bug that is not known."""
+        sequence = on_backend(decode(data, self.vocabulary), self.backend)
+        if not any(True for _ in sequence.calls()):
+            return
+        canonical = encode(sequence)
+        began = time.process_time()
+        result = self._execute(canonical)
+        seconds = time.process_time() - began
+        self.executions += 1
+        identities = [alarm.identity for alarm in result.alarms]
+        feedback = self.sampler.observe(sequence, result.behaviours, identities)
+        show(result.behaviours, half=0)
+        self.lines.after(
+            lambda: self._execute(canonical), seconds, new_behaviours=bool(feedback.new)
+        )
+        if self.record is not None:
+            self._note(new=bool(feedback.new))
+        if result.alarms:
+            self.alarms.examine(canonical, result, given=data)
+
+    def _execute(self, data: bytes) -> Result:
+        self.lines.begin()
+        try:
+            return execute(data, self.framework, vocabulary=self.vocabulary)
+        except Exception:
+            self.alarms.keep_fault(data, traceback.format_exc())
+            return Result("fault")
+        finally:
+            self.lines.end()
+
+    def _note(self, *, new: bool) -> None:
+        assert self.record is not None
+        figures = {
+            "executions": self.executions,
+            "behaviours": len(self.state.ledger),
+            "lines": self.lines.count,
+            "corpus": len(self.state.corpus),
+            "findings": self.alarms.findings,
+            "alarms": sum(self.state.alarms.values()),
+        }
+        if new or self.executions & (self.executions - 1) == 0:
+            self.record.note(figures)
+        self.record.save_ledger_now_and_then(self.state.ledger)
+
+    # ---------------------------------------------------------------------------------- proposing
+
+    def mutate(self, data: bytes, max_size: int, seed: int) -> bytes:
+        """Return the next input: a proposal of the chains, or with `havoc` a mutation of `data`."""
+        self._seed(seed)
+        if self.options.mutator == "havoc":
+            return self._havoc(data, max_size, Random(seed))
+        return encode(self.sampler.propose())
+
+    def crossover(self, data: bytes, other: bytes, max_size: int, seed: int) -> bytes:
+        """Return the next input, for which blocks of `other` may be spliced in.
+
+        A chain's own crossover is the move `splice_block`, which draws from a library of blocks and
+        whose correction is exact. So libFuzzer's partner joins that library, and the chain proposes
+        as it always does.
+        """
+        self.state.library.add(on_backend(decode(other, self.vocabulary), self.backend))
+        return self.mutate(data, max_size, seed)
+
+    def _seed(self, seed: int) -> None:
+        """Let every choice of the chains follow libFuzzer's -seed."""
+        if not self._seeded:
+            self._seeded = True
+            self.sampler.rng.seed(seed)
+
+    def _havoc(self, data: bytes, max_size: int, rng: Random) -> bytes:
+        sequence = self._admitted(data, rng)
+        count = 1 + rng.randrange(MOST_MUTATIONS)
+        mutated, _ = apply_havoc(sequence, rng, self.context, count)
+        encoded = encode(self.state.distribution.admit(mutated, rng))
+        return encoded if len(encoded) <= max_size else data[:max_size]
+
+    def _admitted(self, data: bytes, rng: Random) -> Sequence:
+        sequence = on_backend(decode(data, self.vocabulary), self.backend)
+        return self.state.distribution.admit(sequence, rng)
+
+
+def show(hashes: object, *, half: int) -> None:
+    """Hit the counters of `hashes` (64-bit, any iterable or buffer) in one half of the array."""
+    keys = np.fromiter(hashes, dtype=np.uint64)  # type: ignore[call-overload]
+    if keys.size:
+        counters.hit_many(keys % np.uint64(HALF) + np.uint64(half * HALF))
+
+
+class LineFeatures:
+    """Lines of the compiler as features: all of them where that is free, else of a sample.
+
+    On Python 3.12 and later every execution is traced. On 3.11 some are run again under the tracer,
+    so that what is judged is never the traced run, and the whole costs a tenth at most
+    (`rondo._native.sampling`). Either way an execution shows the lines that it is the first to
+    reach, since a line seen before brings libFuzzer nothing.
+    """
+
+    def __init__(self, framework: Framework, *, wanted: bool) -> None:
+        self.tracer: LineTracer | None = None
+        self.policy = SampledTracing()
+        self._spent = self._spent_traced = 0.0
+        if wanted:
+            self.tracer = choose_tracer(framework.source_trees()).tracer
+        if self.tracer is not None and self.policy.always:
+            self.tracer.start()
+
+    @property
+    def count(self) -> int:
+        """Lines reached so far."""
+        return self.tracer.line_count if self.tracer is not None else 0
+
+    def begin(self) -> None:
+        """Mark the start of an execution, where each is traced."""
+        if self.tracer is not None and self.policy.always:
+            self.tracer.begin_run()
+
+    def end(self) -> None:
+        """Show the lines of an execution, where each is traced."""
+        if self.tracer is not None and self.policy.always:
+            show(self.tracer.run_hashes(), half=1)
+
+    def after(self, again: object, seconds: float, *, new_behaviours: bool) -> None:
+        """Run an execution `again` under the tracer, if the policy says so, and show its lines."""
+        tracer = self.tracer
+        if tracer is None or self.policy.always:
+            return
+        self._spent += seconds
+        if not self.policy.should_trace(
+            new_behaviours,
+            spent_traced_cpu=self._spent_traced,
+            spent_total_cpu=self._spent,
+            execution_cpu=seconds,
+        ):
+            return
+        assert callable(again)
+        began = time.process_time()
+        tracer.start()
+        tracer.begin_run()
+        try:
+            again()
+        finally:
+            show(tracer.run_hashes(), half=1)
+            tracer.stop()
+        spent = time.process_time() - began
+        self._spent += spent
+        self._spent_traced += spent
