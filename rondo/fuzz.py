@@ -43,6 +43,7 @@ def run(settings: Settings) -> int:
     from rondo.campaign.pool import Limits, Server
     from rondo.campaign.preload import check_preloads
     from rondo.campaign.turns import Turns
+    from rondo.report.recording import recorded
     from rondo.search.sampler import MAX_LENGTH, SearchState
     from rondo.search.samplers import create_sampler
 
@@ -88,7 +89,7 @@ def run(settings: Settings) -> int:
             state=state,
             sampler=sampler,
             artifacts=artifacts,
-            status=status,
+            status=recorded(status, artifacts.folder, settings, state.ledger, server.trees),
             stop=stop,
             progress=Progress.begin(entry.sequence for entry in corpus),
             turns=turns,
