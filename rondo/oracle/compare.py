@@ -4,9 +4,10 @@ The key insight: retained and reset arms normally run the same kernels, so equal
 tolerance. Only where floats differ is each *element* judged, never a mean, a norm or a cosine, so
 one wrong element of four million counts as much as four million.
 
-An element passes when |result - reference| <= atol + rtol * |reference| + SLACK * eager's own worst
-error in that tensor: a compiled kernel may err as much as eager does on the same numbers. Between
-one and MARGIN times that, the step is *uncertain*: counted, shown, never an alarm.
+An element passes when |result - reference| is within the tolerance of the operators behind it
+(rondo/oracle/tolerance.py), widened by what eager itself errs at elements of like magnitude: a
+compiled kernel may err as much as eager does. Up to the family's margin times that, the step is
+*uncertain*: counted, shown, never an alarm.
 """
 
 from __future__ import annotations
@@ -17,27 +18,11 @@ from enum import IntEnum
 
 import numpy as np
 
-from rondo.oracle.observation import Leaf, Observation
+from rondo.oracle.observation import Leaf, Observation, Ranking
+from rondo.oracle.tolerance import RANDOM, Tolerance, slack_of, tolerance_of
 
-TOLERANCES: dict[str, tuple[float, float]] = {
-    "float16": (1e-3, 1e-5),
-    "bfloat16": (1.6e-2, 1e-5),
-    "float32": (1.3e-6, 1e-5),
-    "float64": (1e-7, 1e-7),
-    "complex64": (1.3e-6, 1e-5),
-    "complex128": (1e-7, 1e-7),
-    "python float": (1e-7, 1e-7),
-}
-"""dtype -> (rtol, atol): the defaults of `torch.testing.assert_close`."""
-
-SLACK = 4.0
-"""How many times eager's own worst error a result may add: a reduction in another order and a
-fused multiply-add each cost about one, in forward and backward."""
-
-MARGIN = 16.0
-"""How far beyond the tolerance a difference must lie to be an alarm."""
-
-LARGEST = {"float16": 65504.0, "bfloat16": 3.38e38, "float32": 3.40e38}
+EDGE = 16.0
+"""How far below the largest number of a dtype an overflow in one arm alone is still plausible."""
 
 Reference = Callable[[], Mapping[str, Leaf] | None]
 
@@ -60,10 +45,22 @@ class Mismatch:
     effect: str
 
 
-PLACES = ("output", "grad", "input", "param", "buffer", "state", "earlier", "rng", "ambient")
+PLACES = (
+    "output",
+    "grad",
+    "input",
+    "param",
+    "buffer",
+    "state",
+    "earlier",
+    "printed",
+    "warnings",
+    "rng",
+    "ambient",
+)
 """Heads of paths, in the order in which a difference is named when there are several."""
 
-TRANSIENT = ("output", "input", "grad.input")
+TRANSIENT = ("output", "input", "grad.input", "printed", "warnings")
 """Paths that do not live on into later steps."""
 
 
@@ -91,7 +88,7 @@ def compare(
 ) -> list[Mismatch]:
     """Return every path on which `found` is not bitwise `expected`, most telling first.
 
-    `reference` is asked at most once, and only when floats differ; it may have no answer. Paths
+    `reference` is asked at most once, and only when numbers differ; it may have no answer. Paths
     that start with one of `ignored` are left out. Both observations must have returned.
     """
     mismatches: list[Mismatch] = []
@@ -112,13 +109,16 @@ def compare(
         if not answer:
             answer.append(reference())
         exact = (answer[0] or {}).get(path)
-        grade = grade_values(first, second, exact)
+        if _is_inexact(first.values):
+            grade = grade_values(first, second, exact, excused=_non_finite_inputs(expected))
+        else:
+            grade = grade_indices(first, second, exact)
         mismatches.append(Mismatch(path, grade, "value"))
     return sorted(mismatches, key=lambda mismatch: (-mismatch.grade, rank_of(mismatch.path)))
 
 
 def discrete_effect(first: Leaf, second: Leaf) -> str:
-    """Return what differs besides float values: kind, dtype, shape, metadata, integers; or ''."""
+    """Return what differs besides numbers: kind, text, dtype, shape, metadata; or ''."""
     if first.kind != second.kind:
         return "kind"
     if first.text != second.text:
@@ -130,63 +130,152 @@ def discrete_effect(first: Leaf, second: Leaf) -> str:
     if first.values is not None and second.values is not None:
         if first.values.shape != second.values.shape:
             return "shape"
-        if first.dtype not in TOLERANCES and not np.array_equal(first.values, second.values):
-            return "value"
+        if first.values.dtype != second.values.dtype:
+            return "kind"
     return "metadata" if first.meta != second.meta else ""
 
 
+def _is_inexact(values: np.ndarray) -> bool:
+    return values.dtype.kind in "fc"
+
+
 def _bitwise(first: np.ndarray, second: np.ndarray) -> bool:
-    return bool(
-        np.array_equal(first, second, equal_nan=True)
-        and np.array_equal(np.signbit(first.real), np.signbit(second.real))
+    """Whether two arrays of equal dtype and shape are the same numbers; any NaN equals any NaN."""
+    if not _is_inexact(first):
+        return np.array_equal(first, second)
+    first, second = _parts(first), _parts(second)
+    same = (first == second) & (np.signbit(first) == np.signbit(second))
+    return bool((same | (np.isnan(first) & np.isnan(second))).all())
+
+
+def _parts(values: np.ndarray) -> np.ndarray:
+    """Return numbers as flat float64; a complex one as its two parts."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    return flat.view(np.float64) if np.iscomplexobj(flat) else flat.astype(np.float64, copy=False)
+
+
+INPUTS = ("input", "param", "buffer")
+
+
+def _non_finite_inputs(observation: Observation) -> bool:
+    """Whether NaN or infinity went into the step: where it comes out may then depend on the order.
+
+    Such a step's NaN and infinities are no alarm, but they are counted as uncertain.
+    """
+    return any(
+        leaf.values is not None
+        and place_of(path) in INPUTS
+        and _is_inexact(leaf.values)
+        and not np.isfinite(leaf.values).all()
+        for path, leaf in observation.leaves.items()
     )
 
 
-def grade_values(expected: Leaf, found: Leaf, exact: Leaf | None) -> Grade:
+def grade_values(
+    expected: Leaf, found: Leaf, exact: Leaf | None, *, excused: bool = False
+) -> Grade:
     """Return the grade of two float tensors of equal dtype and shape.
 
-    `exact` is the float64 reference of the same path; without one, or with one of another shape,
-    `expected` stands in for it and the tolerance alone decides.
+    `exact` is the float64 reference of the same path; without one, with one of another shape or of
+    other random numbers, `expected` stands in for it and the tolerance alone decides. `excused`
+    tells that non-finite numbers went in.
     """
-    first, second = _floats(expected), _floats(found)
+    assert expected.values is not None
+    assert found.values is not None
+    first, second = _parts(expected.values), _parts(found.values)
     if first.size == 0:
         return Grade.EQUAL
-    usable = exact is not None and exact.values is not None
-    truth = first
-    if usable and exact is not None and exact.values.shape == expected.values.shape:  # type: ignore[union-attr]
-        truth = _floats(exact)
+    truth, families = first, None
+    if exact is not None and exact.values is not None:
+        families = exact.families
+        comparable = exact.values.shape == expected.values.shape
+        comparable &= exact.values.dtype == expected.values.dtype
+        if comparable and RANDOM not in (families or ()):
+            truth = _parts(exact.values)
+    tolerance = tolerance_of(families, expected.dtype)
     with np.errstate(all="ignore"):
-        return _grade(first, second, truth, expected.dtype)
+        return _grade(first, second, truth, tolerance, excused=excused)
 
 
-def _floats(leaf: Leaf) -> np.ndarray:
-    assert leaf.values is not None
-    values = leaf.values.reshape(-1)
-    return values.view(np.float64) if np.iscomplexobj(values) else values.astype(np.float64)
-
-
-def _grade(first: np.ndarray, second: np.ndarray, truth: np.ndarray, dtype: str) -> Grade:
-    rtol, atol = TOLERANCES.get(dtype, TOLERANCES["float32"])
-    largest = LARGEST.get(dtype, np.inf)
-    settled = first == second
-    settled |= np.isnan(first) & np.isnan(second)
-    own_error = np.abs(first - truth)
-    finite_error = own_error[np.isfinite(own_error)]
-    slack = SLACK * float(finite_error.max(initial=0.0))
-    allowed = atol + rtol * np.abs(truth) + slack
-    ratio = np.abs(second - truth) / allowed
-    against_eager = np.abs(second - first) / allowed
+def _grade(
+    first: np.ndarray,
+    second: np.ndarray,
+    truth: np.ndarray,
+    tolerance: Tolerance,
+    *,
+    excused: bool,
+) -> Grade:
+    settled = (first == second) | (np.isnan(first) & np.isnan(second))
+    allowed = tolerance.allowed(truth) + slack_of(np.abs(first - truth), truth, tolerance)
+    # Where nothing is allowed an error is infinitely large, and no error is none.
+    ratio = _ratio(second - truth, allowed)
+    against_eager = _ratio(second - first, allowed)
     ratio = np.where(np.isfinite(against_eager), np.minimum(ratio, against_eager), ratio)
     ratio = np.where(settled, 0.0, ratio)
     odd = ~settled & ~(np.isfinite(first) & np.isfinite(second))
     if odd.any():
         # Near the edge of a dtype one arm may overflow where the other does not.
-        edge = odd & (np.abs(truth) > largest / MARGIN) & ~np.isnan(truth)
+        edge = odd & (np.abs(truth) > tolerance.largest / EDGE) & ~np.isnan(truth)
         better = odd & np.isfinite(second) & (ratio <= 1)
-        if (odd & ~edge & ~better).any():
+        if not excused and (odd & ~edge & ~better).any():
             return Grade.DIFFERENT
-        ratio = np.where(edge & ~better, (1 + MARGIN) / 2, ratio)
+        ratio = np.where(odd & ~better, (1 + tolerance.margin) / 2, ratio)
+    if tolerance.zero_sign and _signs_of_zero_differ(first, second, truth):
+        return Grade.DIFFERENT
     worst = float(np.nan_to_num(ratio, nan=np.inf).max(initial=0.0))
     if worst <= 1:
         return Grade.CLOSE
-    return Grade.UNCERTAIN if worst <= MARGIN else Grade.DIFFERENT
+    return Grade.UNCERTAIN if worst <= tolerance.margin else Grade.DIFFERENT
+
+
+def _ratio(error: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    quotient: np.ndarray = np.abs(error) / allowed
+    quotient[error == 0] = 0.0
+    return quotient
+
+
+def _signs_of_zero_differ(first: np.ndarray, second: np.ndarray, truth: np.ndarray) -> bool:
+    """Whether a zero has the other sign where eager and the reference are of one mind about it."""
+    zeros = (first == 0) & (second == 0) & (truth == 0)
+    agreed = np.signbit(first) == np.signbit(truth)
+    return bool((zeros & agreed & (np.signbit(first) != np.signbit(second))).any())
+
+
+def grade_indices(expected: Leaf, found: Leaf, exact: Leaf | None) -> Grade:
+    """Return the grade of two tensors of integers or booleans that are not equal.
+
+    They are different, unless the framework saw what they were chosen from: then an index is as
+    good as another one when the values at both are equal within the tolerance of a chain of
+    operators, as ties and near ties may be broken either way. Along an axis that keeps several
+    indices, as topk does, each element may be chosen once.
+    """
+    ranking = exact.ranking if exact is not None else None
+    assert expected.values is not None
+    assert found.values is not None
+    if ranking is None:
+        return Grade.DIFFERENT
+    first, second = _values_at(ranking, expected.values), _values_at(ranking, found.values)
+    if first is None or second is None:
+        return Grade.DIFFERENT
+    tolerance = tolerance_of(None, ranking.dtype)
+    with np.errstate(all="ignore"):
+        ratio = _ratio(second - first, tolerance.allowed(first))
+    ratio[np.isnan(first) & np.isnan(second)] = 0.0
+    worst = float(np.nan_to_num(ratio, nan=np.inf).max(initial=0.0))
+    if worst <= 1:
+        return Grade.CLOSE
+    return Grade.UNCERTAIN if worst <= tolerance.margin else Grade.DIFFERENT
+
+
+def _values_at(ranking: Ranking, indices: np.ndarray) -> np.ndarray | None:
+    """Return the candidates that `indices` name; None where they cannot be what was chosen."""
+    candidates = ranking.values
+    moved = indices[..., None] if ranking.axis is None else np.moveaxis(indices, ranking.axis, -1)
+    if moved.shape[:-1] != candidates.shape[:-1] or moved.dtype.kind != "i":
+        return None
+    if moved.size and (moved.min() < 0 or moved.max() >= candidates.shape[-1]):
+        return None
+    ordered = np.sort(moved, axis=-1)
+    if (ordered[..., 1:] == ordered[..., :-1]).any():
+        return None
+    return np.take_along_axis(candidates, moved, axis=-1)

@@ -18,11 +18,27 @@ EXCEPTION = "exception"
 
 
 @dataclass(frozen=True, slots=True)
+class Ranking:
+    """What the indices of a tensor were chosen from (argmax, topk, sort), as the reference saw it.
+
+    `values` has the candidates along its last axis. `axis` is that axis of the index tensor, None
+    where an operator like argmax leaves none. `dtype` is the candidates' dtype in the other arms.
+    """
+
+    values: np.ndarray
+    axis: int | None
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
 class Leaf:
     """One thing seen: a tensor (values as float64, complex128, int64, uint64 or bool), or a fact.
 
     `kind` is `tensor` or `fact`. For a tensor, `dtype` is the framework's name of it and `meta`
     holds what else a user can read: stride class, requires_grad, aliases. A fact is its text.
+
+    `families` and `ranking` are known of the reference's leaves only, and nothing that is compared:
+    the families of operators behind the values (None: unknown), and what indices were chosen from.
     """
 
     kind: str
@@ -30,6 +46,8 @@ class Leaf:
     values: np.ndarray | None = None
     meta: tuple[tuple[str, str], ...] = ()
     text: str = ""
+    families: frozenset[str] | None = field(default=None, compare=False)
+    ranking: Ranking | None = field(default=None, compare=False)
 
     def digest(self) -> str:
         """Return 16 hex digits that are equal for bitwise equal leaves."""

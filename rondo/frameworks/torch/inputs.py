@@ -24,6 +24,13 @@ DTYPES = {
 }
 
 
+def computing_dtype(call: Call) -> str:
+    """Return the coarsest dtype in which `call` computes: its inputs' or autocast's."""
+    used = {call.choice("dtype"), call.choice("autocast") if call.autocast else "float32"}
+    coarsest_first = ("bfloat16", "float16", "float32")
+    return next((name for name in coarsest_first if name in used), "float32")
+
+
 @dataclass(slots=True)
 class Inputs:
     """The arguments of one call, by name, and the tensors whose gradients a user would look at."""

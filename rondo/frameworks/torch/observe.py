@@ -6,14 +6,36 @@ so one numpy type serves all comparisons and the dtype is kept beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from rondo.frameworks.torch.ambient import random_digests, read_ambient
+from rondo.frameworks.torch.provenance import Provenance
 from rondo.oracle.observation import Leaf
+
+_provenance: list[Provenance] = []
+
+
+@contextmanager
+def annotated_by(provenance: Provenance | None) -> Iterator[None]:
+    """Have leaves of tensors carry the history that `provenance` knows, in the block."""
+    if provenance is None:
+        yield
+        return
+    _provenance.append(provenance)
+    try:
+        yield
+    finally:
+        _provenance.pop()
 
 
 def fact(value: object) -> Leaf:
@@ -34,15 +56,28 @@ def tensor_leaf(tensor: Tensor, meta: Mapping[str, str] | None = None) -> Leaf:
         facts["strides"] = stride_class(tensor)
         facts["inference"] = str(tensor.is_inference())
         values = _values(tensor)
+    elif tensor.layout in SPARSE and tensor.device.type != "meta":
+        facts["coalesced"] = str(tensor.layout != torch.sparse_coo or tensor.is_coalesced())
+        values = _values(tensor.detach().to_dense())
     else:
         values = None
-    return Leaf(
+    leaf = Leaf(
         "tensor",
         dtype=str(tensor.dtype).removeprefix("torch."),
         values=values,
         meta=tuple(sorted(facts.items())),
         text="" if values is not None else f"{tensor.layout} tensor {tuple(tensor.shape)}",
     )
+    return _provenance[-1].annotate(leaf, tensor) if _provenance else leaf
+
+
+SPARSE = (
+    torch.sparse_coo,
+    torch.sparse_csr,
+    torch.sparse_csc,
+    torch.sparse_bsr,
+    torch.sparse_bsc,
+)
 
 
 def _values(tensor: Tensor) -> np.ndarray:
@@ -150,3 +185,63 @@ def ambient_leaves() -> dict[str, Leaf]:
     leaves = {f"ambient.{name}": fact(value) for name, value in read_ambient().items()}
     leaves |= {f"rng.{name}": fact(value) for name, value in random_digests().items()}
     return leaves
+
+
+PACKAGE = os.path.dirname(torch.__file__) + os.sep
+FROM_BELOW = "Triggered internally at"
+"""How torch marks a warning of its C++ code, which compiled code has other occasions to give."""
+
+FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=[eE][-+]?\d))(?:[eE][-+]?\d+)?|\b(?:nan|inf)\b")
+ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+
+
+class _Printed(StringIO):
+    """Takes what is printed, and keeps what the program printed: a compiler may talk as well."""
+
+    def write(self, text: str) -> int:
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        if caller.partition(".")[0] not in ("torch", "logging"):
+            return super().write(text)
+        return len(text)
+
+
+class Heard:
+    """What a program prints and warns of while a block runs, as leaves `printed` and `warnings`.
+
+    Only what its own Python code says: a line that compiled code leaves out, or says twice, is a
+    side effect that a user sees. Fractional numbers in it are told apart from the text, since a
+    compiled kernel may round them otherwise: they are compared as numbers of `dtype`.
+    """
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = dtype
+        self._printed = _Printed()
+        self._warned: list[warnings.WarningMessage] = []
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Listen in the block."""
+        with warnings.catch_warnings(record=True) as warned, redirect_stdout(self._printed):
+            warnings.simplefilter("always")
+            self._warned = warned
+            yield
+
+    def leaves(self) -> dict[str, Leaf]:
+        """Return leaves of what was heard; none for silence."""
+        own = [
+            f"{each.category.__name__}: {each.message}"
+            for each in self._warned
+            if not each.filename.startswith(PACKAGE) and FROM_BELOW not in str(each.message)
+        ]
+        leaves = self._told("printed", self._printed.getvalue())
+        return leaves | self._told("warnings", "\n".join(own))
+
+    def _told(self, path: str, text: str) -> dict[str, Leaf]:
+        if not text:
+            return {}
+        text = ADDRESS.sub("0x", text)
+        leaves = {path: fact(FLOAT.sub("#", text))}
+        numbers = [float(number) for number in FLOAT.findall(text)]
+        if numbers:
+            leaves[f"{path}.numbers"] = Leaf("tensor", self.dtype, np.array(numbers))
+        return leaves

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,13 +13,16 @@ import torch
 from torch import Tensor
 
 from rondo.frameworks.base import Arm, Program
-from rondo.frameworks.torch.inputs import DTYPES, Inputs, make_inputs
+from rondo.frameworks.torch.inputs import DTYPES, Inputs, computing_dtype, make_inputs
 from rondo.frameworks.torch.observe import (
     Aliases,
+    Heard,
     ambient_leaves,
+    annotated_by,
     module_leaves,
     value_leaves,
 )
+from rondo.frameworks.torch.provenance import Provenance
 from rondo.frameworks.torch.subject import Subject, build_subject, tensors_of
 from rondo.oracle.observation import Leaf, Observation
 from rondo.sequences.step import Call, Change, Sequence
@@ -71,8 +74,12 @@ class TorchProgram(Program):
         self._architecture = catalogue.architectures[spec.architecture]
         self._constructs = [catalogue.constructs[name] for name in spec.constructs]
         self.module: Subject = build_subject(self._architecture, self._constructs, seed=spec.seed)
+        self._provenance: Provenance | None = None
         if arm is Arm.REFERENCE:
             self.module.double()
+            self._provenance = Provenance("float32")
+        # AOTAutograd's backward is documented not to be differentiable again.
+        self._second_order = settings.backend == "eager"
         self._objects: dict[str, tuple[Target, object]] = {
             spec.architecture: (self._architecture, self.module.body),
             catalogue.program.name: (catalogue.program, self),
@@ -111,8 +118,11 @@ class TorchProgram(Program):
 
     def call(self, call: Call, *, compiled: bool) -> Observation:
         """Invoke the subject once; a raised exception becomes part of the observation."""
-        inputs, outcome = self._invoke(call, compiled=compiled)
-        observation = self._observe(inputs, outcome)
+        heard = Heard(computing_dtype(call))
+        with heard.listening():
+            inputs, outcome = self._invoke(call, compiled=compiled)
+        with annotated_by(self._provenance):
+            observation = self._observe(inputs, outcome, heard)
         if outcome.error is None:
             self._earlier.append(outcome.outputs)
         return observation
@@ -129,10 +139,14 @@ class TorchProgram(Program):
                 for tensor in tensors_of(list(inputs.arguments.values())):
                     mark(tensor)
         target = self.target(compiled=compiled)
-        outcome = _Outcome()
+        outcome = _Outcome(second_order=self._second_order)
+        if self._provenance is not None:
+            self._provenance.dtype = computing_dtype(call)
+            self._provenance.forget(tensors_of(list(inputs.arguments.values())))
 
         def run() -> None:
-            outcome.run(target, inputs, call, autocast=self.arm is not Arm.REFERENCE)
+            with self._provenance or nullcontext():
+                outcome.run(target, inputs, call, autocast=self.arm is not Arm.REFERENCE)
 
         if call.choice("thread") == "other":
             thread = threading.Thread(target=run)
@@ -142,10 +156,10 @@ class TorchProgram(Program):
             run()
         return inputs, outcome
 
-    def _observe(self, inputs: Inputs, outcome: _Outcome) -> Observation:
+    def _observe(self, inputs: Inputs, outcome: _Outcome, heard: Heard) -> Observation:
         error = outcome.error
         with torch.no_grad():
-            leaves: dict[str, Leaf] = {}
+            leaves: dict[str, Leaf] = heard.leaves()
             if error is None:
                 aliases = Aliases()
                 for name, value in inputs.arguments.items():
@@ -187,7 +201,8 @@ class TorchProgram(Program):
         _, owner = self._objects[change.target]
         action = self.action_of(change)
         try:
-            action.apply(owner, change.value)
+            with self._provenance or nullcontext():
+                action.apply(owner, change.value)
         except Exception as error:
             return Observation(
                 {}, returned=False, exception=type(error).__name__, message=_first_line(error)
@@ -209,7 +224,8 @@ def _first_line(error: BaseException) -> str:
 class _Outcome:
     """What one invocation gave: outputs, or the exception and the stage that raised it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, second_order: bool) -> None:
+        self.second_order = second_order
         self.outputs: object = None
         self.error: BaseException | None = None
         self.stage = "call"
@@ -253,11 +269,24 @@ class _Outcome:
             leaves = list(inputs.leaves.values())
             if leaves:
                 grads = torch.autograd.grad(loss, leaves, create_graph=True, allow_unused=True)
-                # Detached: whether such a gradient can be differentiated again is another question.
-                found = [grad.detach() for grad in grads if grad is not None]
+                given = [grad for grad in grads if grad is not None]
+                found = [grad.detach() for grad in given]
+                if self.second_order:
+                    found += _second_gradients(given, leaves)
                 self.outputs = (*tensors_of(self.outputs), *found)
             return
         loss.backward()
+
+
+def _second_gradients(grads: list[Tensor], leaves: list[Tensor]) -> list[Tensor]:
+    """Return the gradients with respect to `leaves` of first gradients that depend on them."""
+    wanted = [grad for grad in grads if grad.requires_grad]
+    if not wanted:
+        return []
+    loss = sum(_weighted_sum(grad) for grad in wanted)
+    assert isinstance(loss, Tensor)
+    found = torch.autograd.grad(loss, leaves, allow_unused=True)
+    return [grad.detach() for grad in found if grad is not None]
 
 
 def _weighted_sum(tensor: Tensor) -> Tensor:

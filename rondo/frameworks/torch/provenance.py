@@ -1,0 +1,176 @@
+"""What is behind each tensor of the reference: families of operators, and what indices came from.
+
+The key insight: the float64 reference is run eagerly and judged by nobody, so a dispatch mode may
+watch it without changing anything that is judged. Each operator's outputs inherit what is known of
+its inputs, by storage: views and in-place operators need no rules of their own, and the mode sees
+backward's operators too, so gradients have a history like outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from rondo.oracle.observation import Leaf, Ranking
+from rondo.oracle.tolerance import ARITHMETIC, COMPOSITE, EXACT, RANDOM, families_by_operator
+
+NOTHING: frozenset[str] = frozenset()
+
+CHOOSERS: Mapping[str, tuple[int, int]] = {
+    "argmax": (0, 1),
+    "argmin": (0, 1),
+    "argsort": (0, 1),
+    "kthvalue": (1, 2),
+    "max": (1, 1),
+    "median": (1, 1),
+    "min": (1, 1),
+    "mode": (1, 1),
+    "sort": (1, 1),
+    "topk": (1, 2),
+}
+"""Operators whose outputs are indices: which output that is, and where their dimension stands."""
+
+SAME_DRAWS = frozenset({"bernoulli_", "multinomial", "native_dropout", "randint", "randperm"})
+"""Random operators that draw the same in every dtype: their masks and integers, seen by running
+them. Their other outputs are one multiplication."""
+
+DRAWN_IN_FLOAT32 = frozenset(
+    {"bernoulli", "exponential_", "normal_", "rand_like", "randn_like", "uniform_"}
+)
+"""Random operators that draw other numbers in float64 than in float32, of which half types draw
+roundings: the reference draws in float32 too, and casts."""
+
+LAST_BY_DEFAULT = frozenset({"argsort", "kthvalue", "mode", "sort", "topk"})
+
+
+class Provenance(TorchDispatchMode):
+    """Watches operators and remembers the history of every storage that is alive.
+
+    `dtype` is the dtype in which the other arms compute what is float64 here.
+    """
+
+    def __init__(self, dtype: str) -> None:
+        super().__init__()
+        self.dtype = dtype
+        self._families: dict[int, frozenset[str]] = {}
+        self._rankings: dict[int, tuple[Tensor, Ranking]] = {}
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> Any:
+        """Run `func` and note what its outputs inherit."""
+        kwargs = kwargs or {}
+        result = _run(func, args, kwargs)
+        if func.is_view:
+            return result
+        inputs = [each for each in tree_leaves((args, kwargs)) if isinstance(each, Tensor)]
+        known = [self._families.get(_key(tensor), NOTHING) for tensor in inputs]
+        inherited = NOTHING.union(*known)
+        family = family_of(func)
+        families = inherited if family == EXACT else inherited | {family}
+        if family not in (EXACT, RANDOM) and inherited:
+            families |= {COMPOSITE}
+        for tensor in tree_leaves(result):
+            if isinstance(tensor, Tensor) and _key(tensor):
+                self._families[_key(tensor)] = families
+                self._rankings.pop(_key(tensor), None)
+        self._note_ranking(func, args, kwargs, result)
+        return result
+
+    def _note_ranking(
+        self,
+        func: Any,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        result: object,
+    ) -> None:
+        name = func.overloadpacket.__name__
+        if name not in CHOOSERS or not args or not isinstance(args[0], Tensor):
+            return
+        position, place = CHOOSERS[name]
+        outputs = result if isinstance(result, (tuple, list)) else (result,)
+        if len(outputs) <= position or outputs[position].dtype is not torch.int64:
+            return
+        dimension = kwargs.get("dim", args[place] if len(args) > place else None)
+        ranking = _ranking(name, args[0], dimension, outputs[position], self.dtype)
+        if ranking is not None:
+            # The tensor is held, so that its storage's key is nobody else's meanwhile.
+            self._rankings[_key(outputs[position])] = (outputs[position], ranking)
+
+    def annotate(self, leaf: Leaf, tensor: Tensor) -> Leaf:
+        """Return `leaf` with what is known of `tensor`; one that no operator made is exact."""
+        key = _key(tensor)
+        if not key:
+            return leaf
+        held, ranking = self._rankings.get(key, (None, None))
+        if held is None or held.shape != tensor.shape or held.stride() != tensor.stride():
+            ranking = None
+        return replace(leaf, families=self._families.get(key, NOTHING), ranking=ranking)
+
+    def forget(self, tensors: Iterable[Tensor]) -> None:
+        """Treat `tensors` as given: they were made unwatched, maybe where others had been."""
+        for tensor in tensors:
+            self._families.pop(_key(tensor), None)
+
+
+def family_of(func: Any) -> str:
+    """Return the family of an operator; composite for one that the table does not name."""
+    name = func.overloadpacket.__name__
+    if name in SAME_DRAWS or name in DRAWN_IN_FLOAT32:
+        return ARITHMETIC
+    if torch.Tag.nondeterministic_seeded in func.tags:
+        return RANDOM
+    family = families_by_operator().get(name) or families_by_operator().get(name.rstrip("_"))
+    return family or COMPOSITE
+
+
+def _run(func: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+    """Run an operator; one that draws floats draws what a float32 arm would."""
+    name = func.overloadpacket.__name__
+    first = args[0] if args else None
+    if name not in DRAWN_IN_FLOAT32 or not isinstance(first, Tensor) or not _is_double(first):
+        return func(*args, **kwargs)
+    if kwargs.get("dtype") is torch.float64:
+        kwargs = {**kwargs, "dtype": torch.float32}
+    drawn = func(first.to(torch.float32), *args[1:], **kwargs)
+    return first.copy_(drawn) if name.endswith("_") else drawn.to(torch.float64)
+
+
+def _is_double(tensor: Tensor) -> bool:
+    return tensor.dtype is torch.float64
+
+
+def _key(tensor: Tensor) -> int:
+    """Return the identity of a tensor's storage, 0 for one that has none to speak of."""
+    try:
+        return tensor.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):
+        return 0
+
+
+def _ranking(
+    name: str, source: Tensor, dimension: object, indices: Tensor, dtype: str
+) -> Ranking | None:
+    """Return what `indices` were chosen from, or None where that is not told here."""
+    if source.dim() == 0 or source.is_complex():
+        return None
+    values = source.detach().to(torch.float64)
+    if dimension is None and name not in LAST_BY_DEFAULT:
+        return Ranking(values.reshape(-1).cpu().numpy().copy(), None, dtype)
+    axis = -1 if dimension is None else dimension
+    if not isinstance(axis, int) or isinstance(axis, bool):
+        return None
+    candidates = values.movedim(axis, -1).cpu().numpy().copy()
+    axis %= source.dim()
+    kept = indices.dim() == source.dim()
+    return Ranking(candidates, axis if kept else None, dtype)

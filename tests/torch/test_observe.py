@@ -1,0 +1,295 @@
+"""What the torch adapter observes, and what it knows of the reference's tensors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from rondo.frameworks.registry import load_framework
+from rondo.frameworks.torch.observe import (
+    Aliases,
+    Heard,
+    annotated_by,
+    stride_class,
+    tensor_leaf,
+    value_leaves,
+)
+from rondo.frameworks.torch.provenance import DRAWN_IN_FLOAT32, SAME_DRAWS, Provenance
+from rondo.oracle.compare import Grade, compare
+from rondo.oracle.observation import Leaf, Observation
+from rondo.oracle.result import Result
+from rondo.oracle.run import Settings, execute
+from rondo.sequences.codec import encode
+from rondo.sequences.step import Call, Options, Sequence, SubjectSpec, normalise
+from rondo.sequences.vocabulary import Dimension, InputSpec, Schema
+from rondo.subjects.user import UserSubject
+
+
+def families(make: Callable[[], Tensor]) -> set[str]:
+    provenance = Provenance("float32")
+    with provenance:
+        tensor = make()
+    with annotated_by(provenance):
+        return set(tensor_leaf(tensor).families or ())
+
+
+GIVEN = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: GIVEN.clone(), set()),
+        (lambda: GIVEN.t().reshape(2, 6).relu(), set()),
+        (lambda: GIVEN + 1, {"arithmetic"}),
+        (lambda: (GIVEN + 1)[0], {"arithmetic"}),
+        (lambda: GIVEN.exp(), {"transcendental"}),
+        (lambda: GIVEN.sum(0), {"reduction"}),
+        (lambda: GIVEN @ GIVEN.t(), {"contraction"}),
+        (lambda: (GIVEN + 1).exp(), {"arithmetic", "transcendental", "composite"}),
+        (lambda: GIVEN.clone().add_(1), {"arithmetic"}),
+        (lambda: torch.linalg.pinv(GIVEN), {"composite"}),
+        (lambda: torch.cat([GIVEN + 1, GIVEN.exp()]), {"arithmetic", "transcendental"}),
+    ],
+)
+def test_a_tensor_knows_the_operators_behind_it(
+    make: Callable[[], Tensor], expected: set[str]
+) -> None:
+    found = families(make)
+    assert found >= expected
+    assert "composite" in expected or found == expected
+
+
+def test_gradients_have_a_history_too() -> None:
+    leaf = GIVEN.clone().requires_grad_()
+
+    def make() -> Tensor:
+        (leaf.exp() * 2).sum().backward()
+        assert leaf.grad is not None
+        return leaf.grad
+
+    assert "composite" in families(make)
+
+
+def test_random_draws_of_the_reference_are_those_of_a_float32_arm() -> None:
+    def draws(like: Tensor) -> list[Tensor]:
+        torch.manual_seed(4)
+        return [
+            like.clone().uniform_(),
+            like.clone().normal_(),
+            torch.rand_like(like),
+            torch.randn_like(like),
+            torch.bernoulli(like),
+            like.clone().exponential_(),
+            nn.functional.dropout(like, 0.3),
+            like.clone().bernoulli_(0.4),
+            torch.multinomial(like.reshape(-1), 5),
+        ]
+
+    half = torch.full((5, 9), 0.5)
+    expected = draws(half)
+    with Provenance("float32"):
+        found = draws(half.double())
+    assert DRAWN_IN_FLOAT32 | SAME_DRAWS
+    for one, other in zip(expected, found, strict=True):
+        assert torch.allclose(one.double(), other.double(), rtol=1e-6)
+
+
+def graded(good: Tensor, bad: Tensor, make: Callable[[Tensor], Tensor], source: Tensor) -> Grade:
+    provenance = Provenance("float32")
+    with provenance:
+        exact = make(source.double())
+    with annotated_by(provenance):
+        reference = {"output": tensor_leaf(exact)}
+    one, other = (Observation({"output": tensor_leaf(each)}) for each in (good, bad))
+    found = compare(one, other, lambda: reference)
+    return found[0].grade if found else Grade.EQUAL
+
+
+TIED = torch.tensor([[1.0, 3.0, 3.0, 0.0], [2.0, 2.0, -1.0, 5.0]])
+
+
+@pytest.mark.parametrize(
+    ("make", "other", "grade"),
+    [
+        (lambda x: x.argmax(1), [2, 3], Grade.CLOSE),
+        (lambda x: x.argmax(1), [0, 3], Grade.DIFFERENT),
+        (lambda x: x.argmax(1, keepdim=True), [[2], [3]], Grade.CLOSE),
+        (lambda x: x.argmax(), 5, Grade.DIFFERENT),
+        (lambda x: x.max(1).indices, [2, 3], Grade.CLOSE),
+        (lambda x: x.topk(2).indices, [[2, 1], [3, 1]], Grade.CLOSE),
+        (lambda x: x.topk(2).indices, [[2, 2], [3, 1]], Grade.DIFFERENT),
+        (lambda x: x.sort(0).indices, [[0, 1, 0, 0], [1, 0, 1, 1]], Grade.DIFFERENT),
+        (lambda x: x.argsort(1, descending=True), [[2, 1, 0, 3], [3, 1, 0, 2]], Grade.CLOSE),
+        (lambda x: x.argmax(1), [9, 3], Grade.DIFFERENT),
+        (lambda x: x.argmax(1) + 0, [2, 3], Grade.DIFFERENT),
+    ],
+)
+def test_indices_are_compared_by_the_values_they_name(
+    make: Callable[[Tensor], Tensor], other: object, grade: Grade
+) -> None:
+    assert graded(make(TIED), torch.tensor(other), make, TIED) is grade
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_float8_is_seen_with_its_values(dtype: torch.dtype) -> None:
+    leaf = tensor_leaf(torch.tensor([1.0, float("nan"), -0.5]).to(dtype))
+    assert leaf.dtype.startswith("float8")
+    assert leaf.values is not None
+    assert leaf.values[2] == -0.5
+    same = Observation({"output": leaf})
+    again = Observation({"output": tensor_leaf(torch.tensor([1.0, float("nan"), -0.5]).to(dtype))})
+    assert not compare(same, again, lambda: None)
+
+
+def test_sparse_and_complex_tensors_show_their_values() -> None:
+    one, other = (torch.sparse_coo_tensor([[0]], [value], (3,)) for value in (1.0, 2.0))
+    found = compare(
+        Observation({"output": tensor_leaf(one)}),
+        Observation({"output": tensor_leaf(other)}),
+        lambda: None,
+    )
+    assert [(each.effect, each.grade) for each in found] == [("value", Grade.DIFFERENT)]
+    conjugate = tensor_leaf(torch.tensor([1 + 2j]).conj())
+    assert conjugate.values is not None
+    assert conjugate.values.tolist() == [1 - 2j]
+
+
+@pytest.mark.parametrize(
+    ("tensor", "expected"),
+    [
+        (torch.zeros(2, 3), "dense"),
+        (torch.zeros(2, 3).t(), "dense[1, 0]"),
+        (torch.zeros(1).expand(4), "expanded"),
+        (torch.zeros(8)[::2], "gaps"),
+        (torch.zeros(8).as_strided((3, 3), (2, 1)), "overlapping"),
+        (torch.zeros(0, 3), "dense"),
+    ],
+)
+def test_stride_classes(tensor: Tensor, expected: str) -> None:
+    assert stride_class(tensor) == expected
+
+
+def test_aliases_name_every_owner() -> None:
+    aliases = Aliases()
+    base = torch.zeros(4)
+    aliases.add("input.x", [base])
+    aliases.add("earlier[-1]", [base[1:]])
+    (leaf,) = value_leaves("output", base[:2], aliases).values()
+    assert dict(leaf.meta)["aliases"] == "input.x,earlier[-1]"
+
+
+def heard(speak: Callable[[], object]) -> dict[str, Leaf]:
+    ears = Heard("float32")
+    with ears.listening():
+        speak()
+    return ears.leaves()
+
+
+def test_silence_leaves_nothing() -> None:
+    assert heard(lambda: None) == {}
+
+
+def test_numbers_in_what_is_printed_are_told_apart() -> None:
+    leaves = heard(lambda: print("loss 0.25 of 3 at", object()))
+    assert leaves["printed"].text.startswith("loss # of 3 at <object object at 0x>")
+    assert leaves["printed.numbers"].values is not None
+    assert leaves["printed.numbers"].values.tolist() == [0.25]
+
+
+def test_only_the_programs_own_warnings_are_heard() -> None:
+    def speak() -> None:
+        warnings.warn("mine", stacklevel=1)
+        torch.zeros(3).std(correction=5)  # warns from below
+        warnings.warn_explicit("compiler", UserWarning, torch.__file__, 1)
+
+    assert heard(speak)["warnings"].text == "UserWarning: mine"
+
+
+class Talker(nn.Module):
+    """Prints and warns while it computes; `keep` holds a buffer that later calls write to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = torch.zeros(2, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        print("rows", x.shape[0])
+        warnings.warn("called", stacklevel=1)
+        return x * 2
+
+
+def run_user(module: Callable[[], nn.Module], *calls: Call) -> Result:
+    framework = load_framework("torch")
+    schema = Schema((Dimension("batch", (2, 3)),), (InputSpec("x", ("batch", 4)),))
+    framework.add_subject(UserSubject(build=module, schema=schema))
+    vocabulary = framework.vocabulary()
+    (name,) = (each.name for each in vocabulary.architectures)
+    sequence = normalise(Sequence(SubjectSpec(name), Options(), calls), vocabulary)
+    settings = Settings(always_reset=True)
+    return execute(encode(sequence), framework, settings=settings, vocabulary=vocabulary)
+
+
+def test_what_is_printed_and_warned_of_is_the_same_when_compiled() -> None:
+    assert run_user(Talker, Call(), Call(), Call(sizes=(1,))).verdict == "agree"
+
+
+class QuietWhenCompiled(Talker):
+    def forward(self, x: Tensor) -> Tensor:
+        if not torch.compiler.is_compiling():
+            print("eager")
+        return x * 2
+
+
+def test_a_line_that_compiled_code_leaves_out_is_a_difference() -> None:
+    result = run_user(QuietWhenCompiled, Call())
+    (alarm,) = result.alarms
+    assert (alarm.identity.place, alarm.identity.effect) == ("printed", "missing")
+
+
+class ReusesABuffer(Talker):
+    """Compiled calls hand the same memory out again."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if torch.compiler.is_compiling():
+            self.kept[: x.shape[0]] = x
+            return self.kept[: x.shape[0]]
+        return x.clone()
+
+
+def test_a_later_call_that_changes_an_earlier_output_is_seen() -> None:
+    result = run_user(ReusesABuffer, Call(), Call(value_seed=1))
+    assert {"output", "earlier"} >= {alarm.identity.place for alarm in result.alarms}
+    effects = {
+        (difference.path.split("[")[0], difference.effect)
+        for alarm in result.alarms
+        for difference in alarm.differences
+    }
+    assert ("output", "metadata") in effects
+
+
+class WrongCurvature(nn.Module):
+    """Compiled, the first gradient is right and its own gradient is not."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if torch.compiler.is_compiling():
+            return x * x.detach() ** 2 * 3 - x.detach() ** 3 * 2
+        return x**3
+
+
+def test_gradients_of_gradients_are_looked_at_when_asked_for() -> None:
+    once = run_user(WrongCurvature, Call(backward=1, inputs_grad=1))
+    assert once.verdict in ("agree", "uncertain")
+    twice = run_user(WrongCurvature, Call(backward=3, inputs_grad=1))
+    assert twice.verdict == "stateless"
+
+
+def test_facts_are_compared_as_numpy_arrays() -> None:
+    leaves = value_leaves("output", {"a": 1.5, "b": [True, None]})
+    assert np.asarray(leaves["output.a"].values) == 1.5
+    assert leaves["output.b[1]"].text == "NoneType None"
