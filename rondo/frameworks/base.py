@@ -8,14 +8,15 @@ events. Everything a verb returns is plain data; the campaign never sees a tenso
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rondo.errors import SubjectError
 from rondo.oracle.observation import Observation
+from rondo.oracle.result import Alarm
 from rondo.sequences.step import Call, Change
 from rondo.sequences.step import Sequence as StepSequence
 from rondo.sequences.vocabulary import Vocabulary
@@ -42,6 +43,41 @@ class CallEvents:
     labels: tuple[str, ...]
     compiled: bool
     compilations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One thing that the compiler retains: its name and the compiler changes that drop it alone.
+
+    `drop` holds actions of the target `compiler` with their operands, made right before a call.
+    """
+
+    name: str
+    doc: str
+    drop: tuple[tuple[str, int], ...]
+    combines: bool = False
+    """Whether it matters only together with what stands before it: memory of what was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptRequest:
+    """A finding that is to become a script: the sequence, its alarm, and what came before."""
+
+    sequence: StepSequence
+    alarm: Alarm
+    establishing: int | None = None
+    title: str = ""
+    preludes: tuple[str, ...] = ()
+    """Sources of the user's preloads, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script, how it is laid out, and the environment in which its compiler does nothing."""
+
+    layout: str
+    text: str
+    compiler_off: Mapping[str, str]
 
 
 class Program(ABC):
@@ -120,6 +156,24 @@ class Framework(ABC):
     def source_trees(self) -> tuple[str, ...]:
         """Return the folders and files of the compiler's own Python source, for line coverage."""
         return ()
+
+    def scripts(self, request: ScriptRequest) -> Iterator[Script]:
+        """Yield ways to write a finding as a script of its own, the most readable first.
+
+        Each is written when it is asked for; whether it shows the bug is the caller's to find out.
+        """
+        return iter(())
+
+    def layers(self) -> tuple[Layer, ...]:
+        """Return what the compiler retains between calls, innermost first, and what drops each."""
+        return ()
+
+    def inspect(self, sequence: StepSequence, position: int) -> dict[str, Any]:
+        """Run the retained arm up to the call at `position` and say what it relies on.
+
+        Plain data, as `rondo.findings.locate.Inspection` reads it; empty where nothing can be said.
+        """
+        return {}
 
     @abstractmethod
     def environment(self) -> dict[str, str]:
