@@ -1,0 +1,155 @@
+"""Do exported scripts show their bugs, each time, without Rondo - and can people read them?
+
+Every bug of `bench/bugs/` - those that campaigns found and those handed over as cases, the latter
+shortened first - is exported; its script then runs in fresh processes in which Rondo cannot be
+imported. Two figures: scripts that show their bug every time, and the median length.
+
+    python bench/export.py                10 runs of each script, all back ends
+    python bench/export.py --quick        2 runs of some, cheap back ends
+    python bench/export.py --keep FOLDER  write the scripts there too
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "bugs"))
+
+from cases import BACKENDS, CASES  # noqa: E402  (a script of the bench, not a package)
+
+from rondo.campaign.executor import Executor  # noqa: E402
+from rondo.campaign.pool import ExecutionFaultError, Limits, Server  # noqa: E402
+from rondo.findings import replay  # noqa: E402
+from rondo.findings.export import ExportError, export, request_of  # noqa: E402
+from rondo.findings.export_check import run_script  # noqa: E402
+from rondo.findings.shorten import shorten  # noqa: E402
+from rondo.frameworks.base import Framework  # noqa: E402
+from rondo.frameworks.registry import load_framework  # noqa: E402
+from rondo.oracle.result import Result  # noqa: E402
+from rondo.sequences.codec import decode, encode  # noqa: E402
+
+FOUND = Path(__file__).parent / "bugs" / "found"
+LONGEST = 60
+"""Lines that a shortened finding's script may have."""
+MEDIAN = 40
+QUICK = ("class_method_rebind", "list_arg_alias")
+QUICK_FOUND = 1
+SHORTENING = 300
+"""Executions that shortening one case may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One bug: how it was exported and how often its script showed it."""
+
+    name: str
+    backend: str
+    layout: str
+    lines: int
+    shown: int
+    runs: int
+    error: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the script is short and showed its bug every time."""
+        return not self.error and self.shown == self.runs and self.lines <= LONGEST
+
+
+def bugs(executor: Executor, *, quick: bool) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and bytes of every bug, shortened."""
+    vocabulary = executor.server.vocabulary
+
+    def execute(data: bytes) -> Result | None:
+        try:
+            return executor.run(data)
+        except ExecutionFaultError:
+            return None
+
+    for path in sorted(FOUND.glob("*/reproducer.rondo"))[: QUICK_FOUND if quick else None]:
+        yield path.parent.name, replay.read(path).data
+    for case in CASES:
+        if quick and case.name not in QUICK:
+            continue
+        shown = [b for b in BACKENDS if case.verdict(b) not in ("agree", "documented")]
+        if not shown:
+            continue
+        data = encode(case.sequence(vocabulary, shown[0]))
+        result = executor.run_fresh(data)
+        if result.alarms:
+            short = shorten(data, result.alarms[0], execute, vocabulary, budget=SHORTENING)
+            data = short.data
+        yield case.name, data
+
+
+def measure(
+    name: str, data: bytes, executor: Executor, framework: Framework, runs: int, keep: Path | None
+) -> Row:
+    """Export one bug and run its script."""
+    vocabulary = executor.server.vocabulary
+    sequence = decode(data, vocabulary)
+    backend = vocabulary.backends[sequence.options.backend]
+    result = executor.run_fresh(data)
+    if not result.alarms:
+        return Row(name, backend, "", 0, 0, runs, f"no alarm ({result.verdict})")
+    try:
+        done = export(request_of(sequence, result.alarms[0], vocabulary), framework)
+    except ExportError as error:
+        return Row(name, backend, "", 0, 0, runs, str(error))
+    if keep is not None:
+        (keep / f"{name}.py").write_text(done.text)
+    shown = sum(run_script(done.text, seconds=120).shows for _ in range(runs))
+    return Row(name, backend, done.layout, done.lines, shown, runs)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print a row for each bug and whether the targets hold."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args(arguments)
+    runs = options.runs or (2 if options.quick else 10)
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
+    framework = load_framework("torch")
+    server = Server("torch")
+    executor = Executor(server, Limits(120.0), batch=16, interrupted=lambda: None)
+    rows = []
+    try:
+        for name, data in bugs(executor, quick=options.quick):
+            if options.names and name not in options.names:
+                continue
+            began = time.perf_counter()
+            row = measure(name, data, executor, framework, runs, options.keep)
+            rows.append(row)
+            if not options.json:
+                told = row.error or f"{row.layout}, {row.lines} lines, {row.shown} of {row.runs}"
+                took = time.perf_counter() - began
+                print(f"{row.backend:10} {row.name[:60]:60} {told}  ({took:.0f} s)", flush=True)
+    finally:
+        server.close()
+    lengths = [row.lines for row in rows if not row.error]
+    median = statistics.median(lengths) if lengths else 0
+    held = sum(row.holds for row in rows)
+    good = bool(rows) and held == len(rows) and median <= MEDIAN
+    if options.json:
+        print(json.dumps({"rows": [asdict(row) for row in rows], "median": median, "good": good}))
+    print(
+        f"scripts that show their bug {runs} of {runs} times: {held} of {len(rows)} (target: all);"
+        f" median length {median:g} lines (target: at most {MEDIAN})"
+    )
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

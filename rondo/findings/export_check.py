@@ -1,0 +1,94 @@
+"""Running a script that was written for a finding: does it show the bug, and only the bug?
+
+The key insight: a script that shows a difference proves nothing as long as it might show one for a
+reason of its own. So it runs twice in fresh processes: as it is, where it must say BUG and leave
+with 1, and with the compiler switched off, where it must say ok and leave with 0. In neither is
+Rondo importable.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rondo.frameworks.base import Script
+
+SHOWS, CLEAN = "BUG: ", "ok: "
+"""How the one line that a script prints begins."""
+
+NAME = "script.py"
+
+START = """
+import sys
+sys.modules["rondo"] = None
+sys.argv = [{path!r}]
+exec(compile(open({path!r}).read(), {path!r}, "exec"))
+"""
+"""What runs a script: as `python -I FILE` would, with an import of Rondo refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One run of a script: exit code (negative: a signal, None: it hung) and what it printed."""
+
+    code: int | None
+    printed: str
+    complained: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """The line that the script printed; empty unless it is just one."""
+        lines = self.printed.strip().splitlines()
+        return lines[0] if len(lines) == 1 else ""
+
+    @property
+    def shows(self) -> bool:
+        """Whether the script says that the bug shows."""
+        return self.code == 1 and self.verdict.startswith(SHOWS)
+
+    @property
+    def clean(self) -> bool:
+        """Whether the script says that no bug shows."""
+        return self.code == 0 and self.verdict.startswith(CLEAN)
+
+    def describe(self) -> str:
+        """Return what came of it, on one line."""
+        if self.code is None:
+            return "it hung"
+        said = self.verdict or (self.complained.strip().splitlines() or ["nothing"])[-1]
+        return f"exit code {self.code}, {said[:200]}"
+
+
+def run_script(text: str, *, seconds: float, environment: Mapping[str, str] | None = None) -> Ran:
+    """Run `text` in a fresh process, in an empty folder, without Rondo. Never raises."""
+    with tempfile.TemporaryDirectory(prefix="rondo-script-") as folder:
+        path = Path(folder) / NAME
+        path.write_text(text)
+        caches = {"TORCHINDUCTOR_CACHE_DIR": f"{folder}/cache", "TMPDIR": folder}
+        try:
+            done = subprocess.run(
+                [sys.executable, "-I", "-c", START.format(path=str(path))],
+                cwd=folder,
+                env={**os.environ, **caches, **(environment or {})},
+                capture_output=True,
+                text=True,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Ran(None, "")
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def check_script(script: Script, *, seconds: float) -> str:
+    """Return why `script` is no proof of the bug; empty when it is one."""
+    ran = run_script(script.text, seconds=seconds)
+    if not ran.shows:
+        return ran.describe()
+    control = run_script(script.text, seconds=seconds, environment=script.compiler_off)
+    return "" if control.clean else f"with the compiler switched off: {control.describe()}"

@@ -1,0 +1,483 @@
+"""A finding as a standalone script: torch and nothing else, as a person would have written it.
+
+The key insight: how a script has to be laid out follows from what the bug needs, and whether a
+layout will do is found by running it. So there are several plans, the most readable first, and the
+caller takes the first whose script shows the bug - and shows none with the compiler switched off.
+
+1. *side by side*: one model; its eager call stands next to its compiled one;
+2. *runs*: a function that runs the steps eagerly, retained and after a reset, on a model each;
+3. *processes*: the same, each run in a forked process, for state of classes and globals;
+4. the last two with the very inputs of the sequence, the reset run's past eager;
+5. the same over the subject exactly as Rondo builds it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from collections.abc import Sequence as ManySteps
+from dataclasses import dataclass
+
+from rondo.frameworks.base import Script, ScriptRequest
+from rondo.frameworks.torch.script_changes import PROGRAM_MODULE, ChangeWriter, Compilation
+from rondo.frameworks.torch.script_fold import strip
+from rondo.frameworks.torch.script_inputs import InputWriter
+from rondo.frameworks.torch.script_model import (
+    ModelText,
+    Places,
+    class_name,
+    definition_texts,
+    rename,
+    write_model,
+)
+from rondo.frameworks.torch.script_observe import (
+    EXCEPTION_EFFECTS,
+    Observed,
+    Scene,
+    UnwritableError,
+    observed_of,
+)
+from rondo.frameworks.torch.script_source import Slice, import_lines, source_of
+from rondo.frameworks.torch.script_steps import Program, StepWriter
+from rondo.oracle.result import Verdict
+from rondo.sequences.step import Call, Change, Sequence
+from rondo.sequences.vocabulary import COMPILER, PROGRAM, Vocabulary
+from rondo.subjects.target import Architecture
+
+HARNESS = frozenset(
+    "model compiled f x out run arm got fresh expected same bug sys torch nn functools apart pool"
+    " backward grads saved multiprocessing".split()
+)
+"""Names that the script itself uses."""
+
+INDENT = "    "
+LONGEST_LINE = 99
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a script is laid out."""
+
+    style: str = "runs"
+    """`side by side`, `runs` or `processes`."""
+    exact: bool = False
+    whole: bool = False
+
+    def __str__(self) -> str:
+        words = [self.style]
+        words += ["exact inputs"] if self.exact else []
+        words += ["whole subject"] if self.whole else []
+        return ", ".join(words)
+
+
+PLANS = (
+    Plan("side by side"),
+    Plan("runs"),
+    Plan("processes"),
+    Plan("runs", exact=True),
+    Plan("processes", exact=True),
+    Plan("processes", exact=True, whole=True),
+)
+
+
+COMPILER_OFF = {"TORCH_COMPILE_DISABLE": "1"}
+"""Under this `torch.compile` gives back what it was given: a script must show nothing then."""
+
+
+def write_scripts(
+    request: ScriptRequest, architectures: Places, constructs: Places, vocabulary: Vocabulary
+) -> Iterator[Script]:
+    """Yield the scripts of all plans that can express the finding, the most readable first."""
+    for plan in PLANS:
+        try:
+            text = ScriptWriter(request, plan, architectures, constructs, vocabulary).write()
+        except UnwritableError:
+            continue
+        yield Script(str(plan), text, COMPILER_OFF)
+
+
+class ScriptWriter:
+    """Writes one script by one plan. Raises UnwritableError where the plan cannot express it."""
+
+    def __init__(
+        self,
+        request: ScriptRequest,
+        plan: Plan,
+        architectures: Places,
+        constructs: Places,
+        vocabulary: Vocabulary,
+    ) -> None:
+        self.request = request
+        self.plan = plan
+        self.constructs = constructs
+        self.vocabulary = vocabulary
+        self.sequence = request.sequence
+        self.files: dict[str, object] = {**constructs}
+        spec = self.sequence.subject
+        self.architecture, _ = architectures[spec.architecture]
+        assert isinstance(self.architecture, Architecture)
+        self.files[spec.architecture] = architectures[spec.architecture]
+        self.pieces = Slice()
+        self.model: ModelText = write_model(
+            spec, architectures, constructs, self.pieces, whole=plan.whole
+        )
+        self.backend = vocabulary.backends[self.sequence.options.backend]
+        self.disk = self.sequence.options.choice("cache") == "disk"
+        self.clean = self.disk or plan.exact
+        self.verdict = request.alarm.identity.verdict
+        self.judged = request.alarm.step
+        self.difference = request.alarm.differences[0]
+
+    # ------------------------------------------------------------------------------- gathering
+
+    def write(self) -> str:
+        """Return the script."""
+        self._check_plan()
+        changes = ChangeWriter(self.pieces, self.model.owners, self.model.places)
+        self._gather(changes)
+        observers = self._observers()
+        renamed = self.pieces.clashes()
+        taken = self.pieces.bound() | HARNESS
+        steps = self._step_writer(changes, taken)
+        first_wrap = steps.wrap()
+        program = steps.write(
+            self.sequence.steps, self.judged, self._establishing(), taken, renamed
+        )
+        if program.arms_differ and self.plan.style == "side by side":
+            raise UnwritableError("side by side: a step is for the retained arm alone")
+        built = {class_name(self.architecture)}
+        built |= {class_name(self.constructs[name][0]) for name in self._names()}
+        definitions = definition_texts(self.pieces, self.architecture.features, built, renamed)
+        definitions += [self.model.definition] if self.model.definition else []
+        body = self._body(program, steps, first_wrap, observers)
+        parts = [*definitions, *program.functions, *body]
+        header = self._header(program, "\n".join(parts))
+        return tidy(header + "\n\n\n" + "\n\n\n".join(self._joined(parts)) + "\n")
+
+    def _names(self) -> tuple[str, ...]:
+        return self.sequence.subject.constructs
+
+    def _check_plan(self) -> None:
+        if self.plan.style != "side by side":
+            return
+        call = self.sequence.steps[self.judged]
+        assert isinstance(call, Call)
+        place = self.difference.path
+        if self.backend == "inductor" or self.disk:
+            raise UnwritableError("side by side: disk caches are kept apart by runs")
+        if call.backward or call.thread or not place.startswith("output"):
+            raise UnwritableError("side by side: the judged call leaves traces in the model")
+        if self.difference.effect in EXCEPTION_EFFECTS:
+            raise UnwritableError("side by side: one of the calls raises")
+
+    def _gather(self, changes: ChangeWriter) -> None:
+        for step in self._changes():
+            action = self.vocabulary.targets_by_name[step.target].actions[step.action].name
+            module = PROGRAM_MODULE if step.target == PROGRAM else self.files[step.target][1]  # type: ignore[index]
+            changes.gather(step, action, module)
+        if any(step.target == PROGRAM and self._is_seed(step) for step in self._changes()):
+            # Python's and numpy's generators matter only where the subject draws from them.
+            drawn = {"random", "np"} & self._drawn()
+            for name in {"random", "np"} - drawn:
+                self.pieces.imports.pop(name, None)
+
+    def _is_seed(self, step: Change) -> bool:
+        return self.vocabulary.targets_by_name[PROGRAM].actions[step.action].name == "seed"
+
+    def _drawn(self) -> set[str]:
+        alone = Slice()
+        for name in self._names():
+            target, module = self.constructs[name]
+            alone.need(module, [class_name(target)])
+        return set(alone.imports)
+
+    def _changes(self) -> list[Change]:
+        steps: ManySteps[Call | Change] = self.sequence.steps[: self.judged]
+        return [
+            step for step in steps if isinstance(step, Change) and step.target != COMPILER
+        ]
+
+    def _observers(self) -> dict[str, str]:
+        """Take in the observer of the construct that differs; return how it is called."""
+        path = self.difference.path
+        if not path.startswith("state."):
+            return {}
+        name = path.split(".")[1]
+        target, module = self.files[name]  # type: ignore[misc]
+        function = target.observer.__name__
+        definition = source_of(module.__name__).definitions[function]
+        body = strip(definition).body  # type: ignore[attr-defined]
+        owner = self.model.owners[name]
+        self.pieces.need_names_of(module, body)
+        if len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.Dict):
+            key = path.split(".")[2].split("[")[0]
+            for each, value in zip(body[0].value.keys, body[0].value.values, strict=True):
+                if isinstance(each, ast.Constant) and each.value == key:
+                    renamed = rename(ast.Expr(value), {"module": owner})
+                    return {name: ast.unparse(ast.Dict([each], [renamed.value]))}  # type: ignore[attr-defined]
+        node = strip(definition)
+        node.decorator_list = []  # type: ignore[attr-defined]
+        self._observer_text = ast.unparse(node)
+        return {name: f"{function}({owner})"}
+
+    _observer_text = ""
+
+    def _establishing(self) -> int | None:
+        if self.request.establishing is not None or self.verdict != Verdict.STATEFUL.value:
+            return self.request.establishing
+        return next(position for position, _ in self.sequence.calls())
+
+    def _step_writer(self, changes: ChangeWriter, taken: set[str]) -> StepWriter:
+        options = self.sequence.options
+        dynamic = {"auto": None, "true": True, "false": False}[options.choice("dynamic")]
+        compilation = Compilation(
+            self.backend,
+            mode=self.vocabulary.modes[options.mode],
+            dynamic=dynamic,
+            fullgraph=options.choice("fullgraph") == "yes",
+        )
+        assert isinstance(self.architecture, Architecture)
+        specs = [
+            *self.architecture.schema.inputs,
+            *(each for name in self._names() for each in self.constructs[name][0].inputs),
+        ]
+        inputs = InputWriter(
+            specs,
+            self.architecture.schema.dimensions,
+            seed=self.sequence.subject.seed,
+            exact=self.plan.exact,
+            taken=set(taken) - {"x"},
+        )
+        side = self.plan.style == "side by side"
+        return StepWriter(
+            self.vocabulary,
+            self.files,  # type: ignore[arg-type]
+            changes,
+            inputs,
+            compilation,
+            callee="compiled" if side else "f",
+            exact=self.plan.exact,
+            arms=not side,
+            clean=self.clean,
+            keep_outputs=self.difference.path.startswith("earlier"),
+            is_tuple=self.model.is_tuple,
+        )
+
+    # ------------------------------------------------------------------------------- layout
+
+    def _seeds(self, when: str) -> list[str]:
+        seed = self.sequence.subject.seed
+        lines = [f"torch.manual_seed({seed})"]
+        if when == "built":
+            lines = lines if self.plan.exact else []
+            known = self.pieces.imports.values()
+            lines += [f"random.seed({seed})"] if ("random", "") in known else []
+            if ("numpy", "") in known:
+                name = next(n for n, i in self.pieces.imports.items() if i == ("numpy", ""))
+                lines.append(f"{name}.random.seed({seed})")
+        return lines
+
+    def _observed(self, program: Program, observers: dict[str, str]) -> Observed:
+        call = self.sequence.steps[self.judged]
+        assert isinstance(call, Call)
+        extended = call.choice("backward") == "create_graph" and bool(program.judged.leaves)
+        scene = Scene(
+            output="out",
+            is_tuple=self.model.is_tuple or extended,
+            owners=self.model.places,
+            inputs=program.judged.arguments,
+            leaves=program.judged.leaves,
+            earlier=program.earlier,
+            observed=observers,
+        )
+        return observed_of(self.difference, scene)
+
+    def _body(
+        self, program: Program, steps: StepWriter, first_wrap: str, observers: dict[str, str]
+    ) -> list[str]:
+        observed = self._observed(program, observers)
+        if observed.needs:
+            program.modules.add(observed.needs)
+        if self._observer_text:
+            program.functions.append(self._observer_text)
+        call = self.sequence.steps[self.judged]
+        assert isinstance(call, Call)
+        if self.plan.style == "side by side":
+            lines = self._side_by_side(program, steps, first_wrap, call, observed)
+            return ["\n".join([*lines, *self._verdict(observed)])]
+        run = ["def run(arm):", *(INDENT + line for line in self._run(
+            program, steps, first_wrap, call, observed))]
+        if self.backend == "inductor":
+            run.insert(0, "@torch._inductor.utils.fresh_cache()  # no file of an earlier run")
+            program.modules.add("torch._inductor.utils")
+        parts = ["\n".join(run)]
+        caller = "run"
+        if self.plan.style == "processes":
+            caller = "apart"
+            parts.append("\n".join(APART))
+            program.modules.add("multiprocessing")
+        arms = ['expected = {0}("eager")', 'got = {0}("retained")', 'fresh = {0}("reset")']
+        if self.verdict == Verdict.STATELESS.value:
+            arms.pop()
+        final = [arm.format(caller) for arm in arms] + self._verdict(observed)
+        return [*parts, "\n".join(final)]
+
+    def _side_by_side(
+        self,
+        program: Program,
+        steps: StepWriter,
+        first_wrap: str,
+        call: Call,
+        observed: Observed,
+    ) -> list[str]:
+        lines = [*self._seeds("begin"), f"model = {self.model.build}", *self._seeds("built")]
+        lines += [first_wrap, *program.lines, *program.judged.lines]
+
+        def judged(callee: str, name: str, note: str = "") -> list[str]:
+            if observed.expression.startswith("out") and observed.expression.count("out") == 1:
+                written = steps.call(call, callee, program.judged, name)
+                tail = observed.expression.removeprefix("out")
+                written[-1] += tail + note
+                return written
+            written = steps.call(call, callee, program.judged, "out")
+            written[-1] += note
+            return [*written, f"{name} = {observed.expression}"]
+
+        lines += judged("model", "expected", "  # what eager says")
+        if self.verdict != Verdict.STATELESS.value:
+            lines += judged("compiled", "got", "  # exposes")
+            lines.append("torch._dynamo.reset()")
+            lines += judged("compiled", "fresh", "  # the same call, with nothing retained")
+        else:
+            lines += judged("compiled", "got")
+        return lines
+
+    def _run(
+        self,
+        program: Program,
+        steps: StepWriter,
+        first_wrap: str,
+        call: Call,
+        observed: Observed,
+    ) -> list[str]:
+        lines = [f"global {', '.join(sorted(program.globals_))}"] if program.globals_ else []
+        lines += ["torch._dynamo.reset()", *self._seeds("begin"), f"model = {self.model.build}"]
+        lines += [*self._seeds("built"), first_wrap, *program.lines]
+        stateless = self.verdict == Verdict.STATELESS.value
+        if self.clean and not stateless:
+            lines.append(
+                f'f = model if arm == "eager" else {steps.compilation.expression()}'
+            )
+            lines += ['if arm == "reset":', "    torch._dynamo.reset()"] if program.lines else []
+        elif not stateless:
+            lines += ['if arm == "reset":', "    torch._dynamo.reset()"]
+        elif self.clean:
+            lines.append(f'f = model if arm == "eager" else {steps.compilation.expression()}')
+        lines += program.judged.lines
+        note = "" if stateless else "  # exposes"
+        if observed.kind == "raises":
+            written = steps.call(call, "f", program.judged, "out" if call.backward else "")
+            written[0] += note
+            return [*lines, "try:", *(INDENT + line for line in written),
+                    "except Exception as error:",
+                    f'{INDENT}return f"raises {{type(error).__name__}}"', 'return "returns"']
+        detached = "" if observed.kind == "object" else ".detach().clone()"
+        simple = observed.expression == "out" and not call.backward and not call.grad
+        written = steps.call(call, "f", program.judged, "out")
+        if simple and not call.autocast:
+            value = written[0].removeprefix("out = ")
+            return [*lines, f"return {value}{'.detach()' if detached else ''}{note}"]
+        written[0] += note
+        return [*lines, *written, f"return {observed.expression}{detached}"]
+
+    def _verdict(self, observed: Observed) -> list[str]:
+        lines = []
+        if observed.kind == "floats":
+            rtol, atol = observed.tolerance
+            same = "same({0}, {1})"
+            lines.append(
+                f"same = functools.partial(torch.allclose, rtol={rtol}, atol={atol},"
+                " equal_nan=True)"
+            )
+            show = "off by {{({0} - expected).abs().max():.2g}}"
+        elif observed.kind == "tensor":
+            same, show = "torch.equal({0}, {1})", "{{{0}.flatten()[:4].tolist()}}"
+        else:
+            same, show = "{0} == {1}", "{{{0}}}"
+        differs = {"{0} == {1}": "{0} != {1}"}.get(same, f"not {same}")
+        eager = "" if observed.kind == "floats" else f"eager {show.format('expected')}, "
+        got, fresh = show.format("got"), show.format("fresh")
+        if self.verdict == Verdict.STATELESS.value:
+            lines.append(f"bug = {differs.format('got', 'expected')}")
+            said = f"{eager}compiled {got}"
+        elif self.verdict == Verdict.MASKED.value:
+            lines.append(
+                f"bug = {same.format('got', 'expected')} and {differs.format('fresh', 'expected')}"
+            )
+            said = f"{eager}retained {got}, after torch._dynamo.reset() {fresh}"
+        elif self.verdict == Verdict.SPLIT.value:
+            lines.append(f"bug = {differs.format('got', 'expected')}")
+            said = f"{eager}retained {got}, after torch._dynamo.reset() {fresh}"
+        else:
+            lines.append(
+                f"bug = {differs.format('got', 'expected')} and {same.format('fresh', 'expected')}"
+            )
+            said = f"{eager}retained {got}, after torch._dynamo.reset() {fresh}"
+        return [*lines, *_print(said), "sys.exit(bug)"]
+
+    def _header(self, program: Program, text: str) -> str:
+        imports = dict(self.pieces.imports)
+        modules = {"sys", "torch", *program.modules}
+        if "functools." in text:
+            modules.add("functools")
+        for module in modules:
+            imports.setdefault(module, (module, ""))
+        imports["nn"] = ("torch", "nn")
+        used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+        imports = {
+            name: value for name, value in imports.items() if name.partition(".")[0] in used
+        }
+        doc = f'"""{self.request.title}"""\n' if self.request.title else ""
+        blocks = [doc + "\n".join(import_lines(imports))]
+        if self.backend == "inductor":
+            blocks.append(
+                "torch._inductor.config.fallback_random = True  # random numbers as in eager"
+            )
+        return "\n\n".join([*blocks, *self.request.preludes])
+
+    def _joined(self, parts: list[str]) -> list[str]:
+        """Return the parts with one-line definitions drawn together."""
+        joined: list[str] = []
+        for part in parts:
+            short = "\n" not in part
+            if joined and short and "\n" not in joined[-1].split("\n\n\n")[-1]:
+                joined[-1] += "\n" + part
+            else:
+                joined.append(part)
+        return joined
+
+
+def _print(said: str) -> list[str]:
+    """Return the line that prints the verdict, in two where it is long."""
+    line = f"""print(f"{{'BUG' if bug else 'ok'}}: {said}")"""
+    if len(line) <= LONGEST_LINE:
+        return [line]
+    front, _, back = said.rpartition(", after")
+    return [
+        f"""print(f"{{'BUG' if bug else 'ok'}}: {front},\"""",
+        f"""      f" after{back}")""",
+    ]
+
+
+def tidy(text: str) -> str:
+    """Return unparsed source without the blank line that follows the head of a class."""
+    return re.sub(r"(?m)^(class .*:)\n\n(?=    )", r"\1\n", text)
+
+
+APART = (
+    "def apart(arm):  # in a process of its own: classes and globals begin anew",
+    '    with multiprocessing.get_context("fork").Pool(1) as pool:',
+    "        return pool.apply(run, (arm,))",
+)
+
