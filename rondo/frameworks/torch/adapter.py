@@ -10,7 +10,7 @@ from types import ModuleType
 
 import torch
 
-from rondo.frameworks.base import Arm, CallEvents, Framework
+from rondo.frameworks.base import Arm, CallEvents, Framework, Script, ScriptRequest
 from rondo.frameworks.torch import ambient, state
 from rondo.frameworks.torch.changes.compiler import COMPILER
 from rondo.frameworks.torch.changes.program import PROGRAM
@@ -166,6 +166,12 @@ class TorchFramework(Framework):
         """Return the compiler's part of the torch package."""
         package = Path(torch.__file__).parent
         return tuple(str(package / name) for name in COMPILER_TREES)
+
+    def scripts(self, request: ScriptRequest) -> Iterator[Script]:
+        """Yield ways to write a finding as a script of its own, the most readable first."""
+        from rondo.frameworks.torch.script import write_scripts
+
+        return write_scripts(request, self.architectures, self.constructs, self.vocabulary())
 
     def environment(self) -> dict[str, str]:
         """Return versions and the machine's kind."""
