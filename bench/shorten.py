@@ -51,7 +51,7 @@ TARGET = 0.85
 FEW = 4
 QUICK_SECONDS = 40.0
 BYSTANDERS = 2
-ATTEMPTS = 40
+ATTEMPTS = 24
 """Random starts to try before a bug counts as impossible to hide; noise often cures it."""
 LIMITS = Limits(seconds=60.0, resident_bytes=4096 << 20)
 FOUND = Path(__file__).parent / "bugs" / "found"
@@ -243,22 +243,29 @@ class Bench:
         )
 
     def hide(self, bug: Bug, rng: Random) -> tuple[Sequence, Alarm] | None:
-        """Return 30 steps that show `bug`, and no more once its constructs are taken out."""
-        for _ in range(ATTEMPTS):
-            hidden = self.mixed(bug.sequence, rng)
+        """Return 30 steps that show `bug`, and no more once its constructs are taken out.
+
+        The bug's own steps are scattered over all 30 at first, and closer together with each
+        attempt: random steps between them often cure it, be it by reaching the recompile limit.
+        """
+        own = len(bug.sequence.steps)
+        for attempt in range(ATTEMPTS):
+            width = LENGTH - (LENGTH - own) * attempt // (ATTEMPTS - 1)
+            hidden = self.mixed(bug.sequence, rng, width)
             for alarm in self.run(encode(hidden)).alarms:
                 if same_bug(alarm.identity, bug.alarm.identity) and self.guilty(hidden, bug, alarm):
                     return hidden, alarm
         return None
 
-    def mixed(self, sequence: Sequence, rng: Random) -> Sequence:
-        """Return `sequence` with random steps before, between and after its own."""
+    def mixed(self, sequence: Sequence, rng: Random, width: int) -> Sequence:
+        """Return `sequence` among random steps, its own within `width` neighbouring places."""
         subject = sequence.subject
         others = [name for name in self.guarded if name not in subject.constructs]
         free = self.vocabulary.limits["constructs"] - len(subject.constructs)
         more = tuple(rng.sample(others, min(BYSTANDERS, free)))
         subject = replace(subject, constructs=(*subject.constructs, *more), seed=rng.randrange(8))
-        places = sorted(rng.sample(range(LENGTH), len(sequence.steps)))
+        begin = rng.randrange(LENGTH - width + 1)
+        places = set(rng.sample(range(begin, begin + width), len(sequence.steps)))
         own = iter(sequence.steps)
         steps: list[Step] = []
         for place in range(LENGTH):

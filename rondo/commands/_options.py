@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 FRAMEWORK = click.option(
@@ -15,3 +17,9 @@ PRELOAD = click.option(
     help="Python to run first; may be given several times.",
 )
 SUBJECT = click.option("--subject", default="", help="Your own model, as package.module:factory.")
+KNOWN_FILE = click.option(
+    "--file",
+    "known_file",
+    type=click.Path(path_type=Path),
+    help="The list of known buckets.  [known.json in the folder of findings]",
+)

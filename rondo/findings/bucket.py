@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
+from rondo.findings.reproducer import Reproducer
 from rondo.oracle.result import Alarm, Identity, Result
 from rondo.sequences.step import Change, Sequence
 from rondo.sequences.vocabulary import SMALLEST
@@ -19,20 +20,35 @@ from rondo.sequences.vocabulary import SMALLEST
 
 @dataclass(frozen=True, slots=True, order=True)
 class Bucket:
-    """The key of a bug: its identity and the subject that is left of it."""
+    """The key of a bug: its identity and the subject that is left of it.
+
+    `layer` is the retained layer at fault, once it is located. It is no part of equality, nor of
+    the name: a bug keeps both when somebody learns more about it.
+    """
 
     identity: Identity
     architecture: str
     constructs: tuple[str, ...]
+    layer: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:
-        """A folder name: readable, with a short digest that keeps different buckets apart."""
+        """A folder name: readable, with a short digest that keeps different buckets apart.
+
+        The digest is over a text that is spelled out here and not over `repr`: names are written
+        down, in folders and in lists of known bugs, and must not change with this class.
+        """
         identity = self.identity
         subject = [*self.constructs] or [self.architecture]
         words = [identity.verdict, identity.effect, *subject, identity.exposing, identity.backend]
-        slug = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")[:88]
-        return f"{slug}-{blake2b(repr(self).encode(), digest_size=3).hexdigest()}"
+        slug = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")[:88].strip("-")
+        key = (
+            f"Bucket(identity=Identity(verdict={identity.verdict!r}, effect={identity.effect!r},"
+            f" backend={identity.backend!r}, place={identity.place!r},"
+            f" exposing={identity.exposing!r}, exception={identity.exception!r}),"
+            f" architecture={self.architecture!r}, constructs={self.constructs!r})"
+        )
+        return f"{slug}-{blake2b(key.encode(), digest_size=3).hexdigest()}"
 
     def __str__(self) -> str:
         parts = [*self.constructs]
@@ -45,6 +61,13 @@ def bucket_of(identity: Identity, sequence: Sequence) -> Bucket:
     """Return the bucket of an alarm in a shortened sequence."""
     subject = sequence.subject
     return Bucket(identity, subject.architecture, tuple(sorted(subject.constructs)))
+
+
+def bucket_of_finding(reproducer: Reproducer) -> Bucket:
+    """Return the bucket of a finding from its decoded form: no vocabulary, so no framework."""
+    decoded = reproducer.decoded
+    constructs = tuple(sorted(decoded["constructs"]))
+    return Bucket(reproducer.identity, decoded["architecture"], constructs, reproducer.layer)
 
 
 def akin(first: Identity, second: Identity) -> bool:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from rondo.findings.bucket import find_alarm, without_constructs
-from rondo.findings.passes import PASSES, Pass
+from rondo.findings.passes import PASSES, Pass, single_removals
 from rondo.findings.trials import Trials
 from rondo.oracle.result import Alarm, Identity, Result
 from rondo.sequences.codec import decode, encode
@@ -40,7 +40,8 @@ Progress = Callable[[int, int], None]
 class Shortened:
     """A shortened sequence with the alarm that it shows.
 
-    `minimal`: every single removal was tried and lost the bug; else `reason` says why not.
+    `minimal`: all `removals` of a single thing were tried and lost the bug; else `reason` says why
+    it is not known to be.
     """
 
     data: bytes
@@ -50,6 +51,7 @@ class Shortened:
     steps_after: int
     minimal: bool
     reason: str = ""
+    removals: int = 0
 
 
 class Shortener:
@@ -84,7 +86,6 @@ class Shortener:
         self._budget = budget
         self._progress = progress
         self._strict = True
-        self._finished = False
         if encode(self.best) not in self.trials:
             self.trials.add(encode(self.best), alarm)
 
@@ -93,23 +94,32 @@ class Shortener:
         for self._strict in (True, False):
             while self._round():
                 pass
-        self._finished = not self._spent()
-        return self.outcome()
-
-    def outcome(self) -> Shortened:
-        """Return the best so far."""
-        reason = f"stopped after {self.executions} executions"
         if self._spent():
-            reason = f"the budget of {self._budget} executions was spent"
+            return self.stopped(f"the budget of {self._budget} executions was spent")
+        return self._outcome(minimal=True, removals=len(self._removals()))
+
+    def stopped(self, reason: str) -> Shortened:
+        """Return the best so far, which is not known to be minimal for `reason`."""
+        return self._outcome(minimal=False, reason=reason)
+
+    def _outcome(self, *, minimal: bool, reason: str = "", removals: int = 0) -> Shortened:
+        steps = len(self.best.steps)
+        data = encode(self.best)
         return Shortened(
-            encode(self.best),
-            self.alarm,
-            self.executions,
-            self._start,
-            len(self.best.steps),
-            self._finished,
-            "" if self._finished else reason,
+            data, self.alarm, self.executions, self._start, steps, minimal, reason, removals
         )
+
+    def _removals(self) -> set[bytes]:
+        """Return every single removal of the best, as bytes; all of them were tried.
+
+        What normalising puts back is none: the steps that change a construct go with it.
+        """
+        candidates = single_removals(self.best, self.alarm.step, self.vocabulary)
+        removals = {encode(normalise(each, self.vocabulary)) for each in candidates}
+        removals.discard(encode(self.best))
+        untried = [data for data in removals if data not in self.trials]
+        assert not untried, untried
+        return removals
 
     def _spent(self) -> bool:
         return self._budget is not None and self.executions >= self._budget
@@ -136,8 +146,7 @@ class Shortener:
                 alarm = self._alarm_of(candidate)
                 if alarm is not None and candidate != self.best:
                     self.best, self.alarm = candidate, alarm
-                    if self._progress is not None:
-                        self._progress(len(candidate.steps), self.executions)
+                    self._tell()
                     return True
         return False
 
@@ -159,6 +168,11 @@ class Shortener:
         self.executions += len(fresh)
         for data, result in zip(fresh, self._execute_all(fresh), strict=True):
             self.trials.add(data, self._shown(result))
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(len(self.best.steps), self.executions)
 
     def _shown(self, result: Result | None) -> Alarm | None:
         """Return the alarm of the same bug, preferably exposed by the same step."""

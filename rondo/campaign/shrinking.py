@@ -1,0 +1,187 @@
+"""Shrinking a file: what `rondo shrink` does, without a terminal.
+
+The key insight: nothing may be lost. The trials lie beside the file as they are made, the best form
+so far is written when somebody ends it, and a form that fresh processes do not show twice is never
+written at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from os.path import basename
+from pathlib import Path
+
+from rondo.campaign.pool import ExecutionFaultError
+from rondo.campaign.stop import Stop, StoppedError
+from rondo.campaign.workbench import Workbench, framework_of, open_workbench
+from rondo.errors import ReproducerError
+from rondo.findings import reproducer as files
+from rondo.findings.bucket import Bucket, bucket_of, find_alarm
+from rondo.findings.replay import Replayable, read
+from rondo.findings.reproducer import Reproducer
+from rondo.findings.shorten import Progress, Shortened, Shortener
+from rondo.findings.trials import Trials
+from rondo.oracle.result import Alarm, Result
+from rondo.sequences.codec import decode
+
+CONFIRMATIONS = 2
+"""Fresh processes that must show a bug before it is shortened, and its short form afterwards."""
+TRIALS_SUFFIX = ".trials"
+SHORT_SUFFIX = ".short.rondo"
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """What became of a file. `taken_over` counts the trials that an earlier run had made."""
+
+    short: Shortened
+    reproducer: Reproducer
+    bucket: Bucket
+    path: Path
+    interrupted: bool
+    taken_over: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to shrink, and how. `resume` takes over the trials of an earlier run."""
+
+    file: Path
+    out: Path
+    framework: str = "torch"
+    preloads: tuple[str, ...] = ()
+    subject: str = ""
+    seconds: float = 120.0
+    workers: int = 1
+    resume: bool = False
+
+    @property
+    def trials(self) -> Path:
+        """Where the trials are kept while it lasts."""
+        return self.file.with_name(self.file.name + TRIALS_SUFFIX)
+
+
+def default_out(file: Path) -> Path:
+    """Return where the short form of `file` goes unless it is told: beside it."""
+    return file.with_name(file.stem + SHORT_SUFFIX)
+
+
+def shrink_file(request: Request, stop: Stop, progress: Progress) -> Shrunk:
+    """Shrink a file to 1-minimal and write the result. Raises RondoError.
+
+    When `stop` is requested meanwhile, the best form so far is written. StoppedError is raised only
+    when there is none yet.
+    """
+    replayable = read(request.file, framework=request.framework)
+    with open_workbench(
+        framework_of(replayable, request.framework),
+        preloads=request.preloads,
+        subject=request.subject,
+        seconds=request.seconds,
+        workers=request.workers,
+        interrupted=stop.check,
+    ) as bench:
+        bench.prepare(replayable)
+        alarm = shown_twice(bench, replayable)
+        environment = bench.environment()
+        trials = Trials()
+        header = {
+            "start": replayable.data,
+            "identity": asdict(alarm.identity),
+            "environment": environment,
+        }
+        taken_over = trials.keep_in(request.trials, header, resume=request.resume)
+        try:
+            return _shrink(
+                request, bench, replayable, alarm, trials, environment, progress, taken_over
+            )
+        finally:
+            trials.close()
+
+
+def _shrink(
+    request: Request,
+    bench: Workbench,
+    replayable: Replayable,
+    alarm: Alarm,
+    trials: Trials,
+    environment: dict[str, str],
+    progress: Progress,
+    taken_over: int,
+) -> Shrunk:
+    shortener = Shortener(
+        replayable.data,
+        alarm,
+        lambda data: bench.run_all([data])[0],
+        bench.vocabulary,
+        budget=None,
+        progress=progress,
+        trials=trials,
+        execute_all=bench.run_all,
+        width=request.workers,
+    )
+    result = None
+    try:
+        short = shortener.run()
+        result = _confirmed(bench, short)
+    except StoppedError:
+        short = shortener.stopped("it was interrupted")
+    recorded = replayable.reproducer
+    reproducer = files.compose(
+        short.data,
+        short.alarm,
+        bench.vocabulary,
+        result=result,
+        environment=environment,
+        original=(recorded.original if recorded else b"") or replayable.data,
+        preloads=tuple(map(basename, request.preloads)),
+        death=recorded.death if recorded else "",
+        minimal=short.minimal,
+        reason=short.reason,
+    )
+    files.save(reproducer, request.out)
+    if short.minimal:
+        request.trials.unlink(missing_ok=True)
+    bucket = bucket_of(short.alarm.identity, decode(short.data, bench.vocabulary))
+    return Shrunk(short, reproducer, bucket, request.out, not short.minimal, taken_over)
+
+
+def shown_twice(bench: Workbench, replayable: Replayable) -> Alarm:
+    """Return the alarm that fresh processes show from the file's bytes; plain files: the first.
+
+    Raises ReproducerError when they do not, or not all of them.
+    """
+    alarm: Alarm | None = None
+    recorded = replayable.reproducer
+    identity = recorded.identity if recorded else None
+    for number in range(CONFIRMATIONS):
+        try:
+            result = bench.run(replayable.data)
+        except ExecutionFaultError as fault:
+            told = str(fault).strip().splitlines()[-1]
+            raise ReproducerError(f"it cannot be executed: {told}") from None
+        if identity is not None:
+            alarm = find_alarm(result, identity, strict=True) or find_alarm(
+                result, identity, strict=False
+            )
+        else:
+            alarm = next(iter(result.alarms), None)
+        if alarm is None:
+            seen = "flaky: the bug does not always show" if number else "the bug does not show here"
+            raise ReproducerError(f"{seen} ({result.verdict}); nothing to shrink")
+        identity = alarm.identity
+    assert alarm is not None
+    return alarm
+
+
+def _confirmed(bench: Workbench, short: Shortened) -> Result:
+    """Return a fresh result that shows the short form's alarm. Raises ReproducerError if flaky."""
+    result = Result("")
+    for _ in range(CONFIRMATIONS):
+        result = bench.run(short.data)
+        if short.alarm.identity not in [alarm.identity for alarm in result.alarms]:
+            raise ReproducerError(
+                f"flaky: fresh processes do not always show the short form ({result.verdict});"
+                " nothing was written"
+            )
+    return result

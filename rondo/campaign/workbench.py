@@ -1,0 +1,121 @@
+"""A workbench: fresh processes for a reproducer, one or several at a time, outside a campaign.
+
+The key insight: what is asked of a finding - does it show, which part of it can go - is asked of
+processes that have run nothing before, because that is where its reader will ask. A fork of the
+server is one; how many of them run at the same time changes nothing but the wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from os.path import basename
+from queue import SimpleQueue
+
+from rondo.campaign.executor import Executor
+from rondo.campaign.pool import ExecutionFaultError, Interrupted, Limits, Server
+from rondo.campaign.preload import check_preloads
+from rondo.findings.replay import Replayable, check_vocabulary
+from rondo.oracle.result import Result, Verdict
+from rondo.sequences.vocabulary import Vocabulary
+
+
+class Workbench:
+    """Runs the bytes of one file in fresh processes, up to `workers` at the same time."""
+
+    def __init__(
+        self, server: Server, limits: Limits, *, workers: int, interrupted: Interrupted
+    ) -> None:
+        self.vocabulary: Vocabulary = server.vocabulary
+        self.workers = workers
+        self._turns = server.turns
+        self._idle: SimpleQueue[Executor] = SimpleQueue()
+        self._executors = [
+            Executor(server, limits, batch=1, interrupted=interrupted) for _ in range(workers)
+        ]
+        for executor in self._executors:
+            self._idle.put(executor)
+        self._threads = ThreadPoolExecutor(workers)
+
+    def prepare(self, replayable: Replayable) -> None:
+        """Check that `replayable` means here what it meant, and run its arms as it needs them.
+
+        Raises ReproducerError.
+        """
+        check_vocabulary(replayable, self.vocabulary)
+        if replayable.reproducer is not None:
+            self.look_for(replayable.reproducer.identity.verdict)
+
+    def look_for(self, verdict: str) -> None:
+        """Run the reset arm at every call from now on if that is what shows such an alarm."""
+        for executor in self._executors:
+            executor.always_reset = verdict == Verdict.MASKED.value
+
+    def run(self, data: bytes) -> Result:
+        """Return the result of a fresh process. Raises ExecutionFaultError."""
+        executor = self._idle.get()
+        try:
+            return executor.run_fresh(data)
+        finally:
+            self._idle.put(executor)
+
+    def run_all(self, many: list[bytes]) -> list[Result | None]:
+        """Return the results in order; None where a sequence could not be executed at all."""
+        if len(many) == 1 or self.workers == 1:
+            return [self._or_none(data) for data in many]
+        return list(self._threads.map(self._in_turn, many))
+
+    def _in_turn(self, data: bytes) -> Result | None:
+        """Run `data` in one of several threads: each goes on only where no other one does."""
+        with self._turns.taken():
+            return self._or_none(data)
+
+    def _or_none(self, data: bytes) -> Result | None:
+        try:
+            return self.run(data)
+        except ExecutionFaultError:
+            return None
+
+    def environment(self) -> dict[str, str]:
+        """Return what a maintainer asks about the environment."""
+        return self._executors[0].environment()
+
+    def close(self) -> None:
+        """Let the threads end."""
+        self._threads.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def open_workbench(
+    framework: str,
+    *,
+    preloads: tuple[str, ...] = (),
+    subject: str = "",
+    seconds: float = 120.0,
+    workers: int = 1,
+    interrupted: Interrupted = lambda: None,
+) -> Iterator[Workbench]:
+    """Start a server, yield a workbench over it and end both. Raises RondoError."""
+    check_preloads(preloads)
+    server = Server(framework, preloads=preloads, subject=subject, interrupted=interrupted)
+    try:
+        bench = Workbench(server, Limits(seconds), workers=workers, interrupted=interrupted)
+        try:
+            yield bench
+        finally:
+            bench.close()
+    finally:
+        server.close()
+
+
+def framework_of(replayable: Replayable, framework: str) -> str:
+    """Return the adapter to load: the file's own, or one given as module:Class."""
+    return framework if ":" in framework else replayable.framework
+
+
+def missing_preloads(replayable: Replayable, preloads: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of preloads that the reproducer was made with and that were not given."""
+    given = {basename(path) for path in preloads}
+    recorded = replayable.reproducer
+    return tuple(name for name in (recorded.preloads if recorded else ()) if name not in given)

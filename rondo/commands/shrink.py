@@ -1,0 +1,84 @@
+"""`rondo shrink`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT
+from rondo.errors import EXIT_INTERRUPTED, EXIT_OK
+
+if TYPE_CHECKING:
+    from rondo.campaign.shrinking import Shrunk
+
+
+@click.command("shrink")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Where to.  [FILE.short.rondo]")
+@click.option("--resume", is_flag=True, help="Go on where an interrupted run ended.")
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Candidates to run at the same time; the result does not depend on it.",
+)
+@click.option("--timeout", default=120.0, show_default=True, help="Seconds a candidate may take.")
+@FRAMEWORK
+@PRELOAD
+@SUBJECT
+def command(
+    file: Path,
+    out: Path | None,
+    resume: bool,
+    workers: int,
+    timeout: float,
+    framework: str,
+    preloads: tuple[str, ...],
+    subject: str,
+) -> int:
+    """Shorten a reproducer, or a plain .seq file, until nothing more can go.
+
+    Every step, construct, option, size and operand of the result was taken away in turn, and each
+    time the bug was gone. Ctrl-C writes the best form so far; --resume goes on from there.
+    """
+    from rondo.campaign.shrinking import Request, default_out, shrink_file
+    from rondo.campaign.stop import Stop, StoppedError
+    from rondo.report.shrinking import shown_progress
+
+    request = Request(
+        file, out or default_out(file), framework, preloads, subject, timeout, workers, resume
+    )
+    stop = Stop()
+    try:
+        with stop.listening(), shown_progress() as progress:
+            shrunk = shrink_file(request, stop, progress)
+    except StoppedError:
+        click.echo("interrupted before anything was shorter; nothing was written", err=True)
+        return EXIT_INTERRUPTED
+    for line in told(shrunk):
+        click.echo(line)
+    if shrunk.interrupted:
+        click.echo(f"go on with: rondo shrink {file} --resume", err=True)
+        return EXIT_INTERRUPTED
+    return EXIT_OK
+
+
+def told(shrunk: Shrunk) -> list[str]:
+    """Return what is printed at the end: the steps, the bucket, how far it went and where to."""
+    short = shrunk.short
+    lines = [
+        f"step {number}: {step}" for number, step in enumerate(shrunk.reproducer.decoded["steps"])
+    ]
+    lines.append(f"bucket: {shrunk.bucket}")
+    if short.minimal:
+        how = f"1-minimal: each of {short.removals} single removals loses the bug"
+    else:
+        how = f"not known to be minimal: {short.reason}"
+    lines.append(
+        f"{short.steps_before} -> {short.steps_after} steps in {short.executions} runs; {how}"
+    )
+    lines.append(f"written to {shrunk.path}")
+    return lines

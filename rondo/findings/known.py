@@ -1,0 +1,108 @@
+"""What is known of buckets: a public report or a documented limitation, kept as JSON for people.
+
+    {"format": "rondo-known", "version": 1, "buckets": {
+        "<bucket>": {"url": "https://...", "status": "known", "added": "2026-01-31"}}}
+
+The key insight: the name of a bucket is the same in every campaign, so one file can be shared by
+all of them, be read by a person and merged by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from rondo.errors import RondoError
+from rondo.findings.reproducer import write_atomically
+
+FORMAT = "rondo-known"
+VERSION = 1
+FILE = "known.json"
+"""Its name in a folder of findings."""
+LARGEST = 16 << 20
+STATUSES = ("known", "documented")
+BUCKET_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*-[0-9a-f]{6}")
+
+
+class KnownError(RondoError):
+    """The list of known buckets cannot be used."""
+
+    slug = "known"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Why a bucket is no news: where it is reported, or documented."""
+
+    url: str
+    status: str = "known"
+    added: str = ""
+
+
+class KnownBuckets:
+    """The known buckets of one file, which need not be there yet. Raises KnownError."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.buckets: dict[str, Known] = {}
+        try:
+            with path.open("rb") as file:
+                content = file.read(LARGEST + 1)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise KnownError(f"cannot read {path}: {error.strerror or error}") from None
+        if len(content) > LARGEST:
+            raise KnownError(f"{path} is larger than {LARGEST} bytes")
+        self.buckets = _parse(path, content)
+
+    def get(self, bucket: str) -> Known | None:
+        """Return what is known of `bucket`."""
+        return self.buckets.get(bucket)
+
+    def add(self, bucket: str, url: str, *, status: str = "known") -> Known:
+        """Note that `bucket` is known from `url`, and write the file. Raises KnownError."""
+        if not BUCKET_NAME.fullmatch(bucket):
+            raise KnownError(f"{bucket!r} is no bucket's name")
+        if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+            raise KnownError(f"{url!r} is no http or https link")
+        self.buckets[bucket] = Known(url, status, date.today().isoformat())
+        self.save()
+        return self.buckets[bucket]
+
+    def save(self) -> None:
+        """Write the file. Raises ArtifactError."""
+        rows = {name: asdict(known) for name, known in sorted(self.buckets.items())}
+        text = json.dumps({"format": FORMAT, "version": VERSION, "buckets": rows}, indent=2)
+        write_atomically(self.path, f"{text}\n".encode())
+
+
+def _parse(path: Path, content: bytes) -> dict[str, Known]:
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        told = " ".join(str(error).split())[:100]
+        raise KnownError(f"{path} is not JSON: {told}") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise KnownError(f"{path} is no list of known buckets")
+    if document.get("version") != VERSION:
+        raise KnownError(f"{path}: version {str(document.get('version'))[:20]}; this Rondo reads 1")
+    rows = document.get("buckets")
+    if not isinstance(rows, dict):
+        raise KnownError(f"{path}: no buckets in it")
+    return {name: _known(path, name, row) for name, row in rows.items()}
+
+
+def _known(path: Path, name: str, row: object) -> Known:
+    if not isinstance(row, dict) or not set(row) <= {"url", "status", "added"} or "url" not in row:
+        raise KnownError(f"{path}: {name[:80]!r} must have url, and may have status and added")
+    if not all(isinstance(value, str) for value in row.values()):
+        raise KnownError(f"{path}: {name[:80]!r} holds something else than texts")
+    known = Known(**row)
+    if known.status not in STATUSES:
+        raise KnownError(f"{path}: the status of {name[:80]!r} is not {' or '.join(STATUSES)}")
+    return known
