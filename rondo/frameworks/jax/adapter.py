@@ -1,0 +1,168 @@
+"""The JAX adapter: puts catalogue, programs, flags and watcher behind the framework interface.
+
+What a real reset is: `jax.clear_caches()` drops traces, lowered programs, executables and both fast
+paths (even `a + b` is compiled again); the persistent cache moves to a new empty folder. The
+module-level function objects stay, so programs also make new functions for every arm.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+
+import jax
+
+from rondo.frameworks.base import Arm, CallEvents, Framework
+from rondo.frameworks.jax import flags, layers
+from rondo.frameworks.jax.changes.compiler import COMPILER
+from rondo.frameworks.jax.changes.program import PROGRAM
+from rondo.frameworks.jax.documented import PURITY, documented_rule
+from rondo.frameworks.jax.environment import describe_environment
+from rondo.frameworks.jax.persistent import PersistentCache
+from rondo.frameworks.jax.program import Catalogue, CompileSettings, JaxProgram
+from rondo.frameworks.jax.store import install_store
+from rondo.frameworks.jax.watch import Watcher
+from rondo.frameworks.shared.definition import realise_all
+from rondo.oracle.observation import Observation
+from rondo.sequences.step import Sequence as StepSequence
+from rondo.sequences.vocabulary import Vocabulary
+from rondo.subjects.namespace import NamespaceSnapshot
+from rondo.subjects.registry import discover
+from rondo.subjects.target import Construct
+
+BACKENDS = ("jit", "op_by_op")
+"""The subject under one `jax.jit`; or no jit around it, where JAX still keeps what it dispatched."""
+
+MODES = ("default", "donate")
+"""`donate` gives the buffers away to every call, as training loops do."""
+
+COMPILER_TREES = ("_src",)
+"""What JAX's tracing and lowering consist of, relative to the package."""
+
+HERE = "rondo.frameworks.jax"
+
+
+class JaxFramework(Framework):
+    """jax.jit on CPU."""
+
+    name = "jax"
+    distribution = "rondo[jax]"
+
+    def __init__(self) -> None:
+        self.architectures = realise_all(layers)
+        self.constructs = discover(f"{HERE}.constructs", "CONSTRUCT", Construct)
+        self.catalogue = Catalogue(
+            {name: target for name, (target, _) in self.architectures.items()},
+            {name: target for name, (target, _) in self.constructs.items()},
+            PROGRAM,
+            COMPILER,
+        )
+        self._pure = False
+
+    @cached_property
+    def _watcher(self) -> Watcher:
+        return Watcher()
+
+    @cached_property
+    def _persistent(self) -> PersistentCache:
+        return PersistentCache()
+
+    def vocabulary(self) -> Vocabulary:
+        """Return what the discovered architectures and constructs can say."""
+        return Vocabulary(
+            framework=self.name,
+            architectures=tuple(
+                target.architecture_spec() for target in self.catalogue.architectures.values()
+            ),
+            constructs=tuple(target.spec() for target in self.catalogue.constructs.values()),
+            ambient=(PROGRAM.spec(), COMPILER.spec()),
+            backends=BACKENDS,
+            modes=MODES,
+        )
+
+    def warm(self) -> None:
+        """Import all that a first compile imports. The client starts threads: left to workers."""
+        install_store()
+
+    @contextmanager
+    def session(self, sequence: StepSequence) -> Iterator[None]:
+        """Configure JAX for `sequence`; put flags and random states back afterwards."""
+        install_store()
+        warnings.simplefilter("ignore")
+        logging.getLogger("jax").setLevel(logging.ERROR)
+        logging.getLogger("jax._src.interpreters.partial_eval").setLevel(logging.WARNING)
+        before = flags.Ambient()
+        self._persistent.choose(disk=sequence.options.choice("cache") == "disk")
+        jax.config.update("jax_explain_cache_misses", True)
+        self.reset()
+        try:
+            yield
+        finally:
+            jax.config.update("jax_explain_cache_misses", False)
+            self._persistent.leave()
+            jax.clear_caches()
+            before.restore()
+
+    @contextmanager
+    def arm(self, sequence: StepSequence, arm: Arm) -> Iterator[JaxProgram]:
+        """Build the program of `arm` from the sequence's seed."""
+        namespaces = NamespaceSnapshot(self._modules(sequence))
+        options = sequence.options
+        settings = CompileSettings(
+            jit=BACKENDS[options.backend] == "jit",
+            donate=MODES[options.mode] == "donate",
+            pure=self._pure,
+        )
+        with flags.ambient(sequence.subject.seed):
+            try:
+                yield JaxProgram(sequence, self.catalogue, arm, settings, self._watcher)
+            finally:
+                namespaces.restore()
+
+    def _modules(self, sequence: StepSequence) -> list[ModuleType]:
+        return [self.constructs[name][1] for name in sequence.subject.constructs]
+
+    def reset(self) -> None:
+        """Drop all that JAX keeps in this process; the persistent cache gets an empty folder."""
+        gc.collect(0)
+        jax.clear_caches()
+        self._persistent.renew()
+
+    def begin_watch(self) -> None:
+        """Forget compile events seen so far."""
+        self._watcher.begin()
+
+    def end_watch(self) -> CallEvents:
+        """Return the compile events since `begin_watch`."""
+        return self._watcher.end()
+
+    def documented(self, sequence: StepSequence, observation: Observation) -> str:
+        """Return the documented rule under which jit refused a call, or an empty text."""
+        return documented_rule(observation)
+
+    @contextmanager
+    def _purely(self) -> Iterator[None]:
+        self._pure = True
+        try:
+            yield
+        finally:
+            self._pure = False
+
+    def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
+        """Return purity with its documented remedy: trace anew after a change of captured state."""
+        return ((PURITY, self._purely),)
+
+    def source_trees(self) -> tuple[str, ...]:
+        """Return JAX's own Python source, without its tests and its interpreters for other chips."""
+        package = Path(jax.__file__).parent
+        return tuple(str(package / name) for name in COMPILER_TREES)
+
+    def environment(self) -> dict[str, str]:
+        """Return versions and the machine's kind."""
+        return describe_environment()

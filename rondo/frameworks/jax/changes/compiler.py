@@ -1,0 +1,86 @@
+"""compiler: changes to how the subject is compiled and to what JAX has retained.
+
+Those that *carry* configure later calls (so the reset arm makes them too); the others act on
+retained state and are made in the retained arm alone.
+"""
+
+from __future__ import annotations
+
+import gc
+
+import jax
+
+from rondo.frameworks.jax.program import JaxProgram
+from rondo.sequences import vocabulary
+from rondo.sequences.step import Call
+from rondo.subjects.target import Target
+
+COMPILER = Target(vocabulary.COMPILER, kind="compiler", doc="how to compile, and what was retained")
+
+
+@COMPILER.change(values=2, carries=True)
+def donate(program: JaxProgram, value: int) -> None:
+    """Jit again, with the buffers donated to every call (0) or kept (1)."""
+    program.settings.donate = value == 0
+    program.rewrap(same_functions=True)
+
+
+OPTIONS = (
+    {"keep_unused": True},
+    {"inline": True},
+    {"compiler_options": {"xla_backend_optimization_level": 0}},
+    {},
+)
+
+
+@COMPILER.change(values=len(OPTIONS), carries=True)
+def jit_options(program: JaxProgram, value: int) -> None:
+    """Jit the same functions again: keep_unused, inline, XLA without optimisation, or as usual."""
+    program.settings.options = dict(OPTIONS[value])
+    program.rewrap(same_functions=True)
+
+
+@COMPILER.change(values=2, carries=True)
+def wrap_again(program: JaxProgram, value: int) -> None:
+    """Call `jax.jit` again, on the same functions (0) or on new ones of the same code (1)."""
+    program.rewrap(same_functions=value == 0)
+
+
+@COMPILER.change(values=2)
+def clear_own(program: JaxProgram, value: int) -> None:
+    """Clear the functions' own caches: both levels (0), or the fast path alone (1)."""
+    for function in program.retained_functions():
+        if value == 0:
+            function.clear_cache()
+        else:
+            function._clear_cache()
+
+
+@COMPILER.change()
+def clear_caches(program: JaxProgram, value: int) -> None:
+    """Call jax.clear_caches(): all that is kept in memory goes, the persistent cache stays."""
+    jax.clear_caches()
+
+
+@COMPILER.change()
+def collect_garbage(program: JaxProgram, value: int) -> None:
+    """Collect garbage, so that weakly held traces go."""
+    gc.collect()
+
+
+@COMPILER.change(values=3)
+def ahead_of_time(program: JaxProgram, value: int) -> None:
+    """Look at the program of a usual call: eval_shape (0), lower (1), or lower and compile (2)."""
+    usual = Call(sizes=(0,) * len(program._architecture.schema.dimensions))
+    inputs = program.make_inputs(usual)
+    arguments = program.arguments(usual, inputs)
+    function = program.functions(inputs).named("none")
+    jitted = program.jitted("none", function, len(arguments) - 5) if program.settings.jit else None
+    if jitted is None:
+        jitted = jax.jit(function, static_argnums=tuple(range(5, len(arguments))))
+    if value == 0:
+        jitted.eval_shape(*arguments)
+    else:
+        lowered = jitted.lower(*arguments)
+        if value == 2:
+            lowered.compile()
