@@ -215,7 +215,9 @@ def _grade(
     odd = ~settled & ~(np.isfinite(first) & np.isfinite(second))
     if odd.any():
         # Near the edge of a dtype one arm may overflow where the other does not.
-        edge = odd & (np.abs(truth) > tolerance.largest / EDGE) & ~np.isnan(truth)
+        near = tolerance.largest / EDGE
+        edge = odd & (np.sign(first) == np.sign(second)) & (np.abs(truth) > near)
+        edge &= np.minimum(np.abs(first), np.abs(second)) > near
         better = odd & np.isfinite(second) & (ratio <= 1)
         if not excused and (odd & ~edge & ~better).any():
             return Grade.DIFFERENT

@@ -7,6 +7,7 @@ A verdict follows from three comparisons:
     retained != eager, reset = retained               stateless
     all three differ                                  split
     any of these within the margin of the tolerance   uncertain
+    raises another exception than eager and reset     stateful
     the reset arm did not compile                     not compiled
     the compiler refuses as it says it would          documented
 
@@ -72,6 +73,7 @@ class Judge:
         self.settings = settings
         self.salt = zlib.crc32(salt)
         self._ignored: tuple[str, ...] = ()
+        self._translated: set[tuple[str, str]] = set()
 
     def judge(self, eager: ArmTrace, retained: ArmTrace) -> list[Judgement]:
         """Return a judgement for each call, up to the first one that cannot be judged."""
@@ -85,7 +87,9 @@ class Judge:
             if self._strayed(eager, retained, position):
                 break
             difference = self.disagreement(expected, found, position)
-            if difference.grade <= Grade.CLOSE:
+            if not expected.returned and not found.returned:
+                judgement = self._raising(position, expected, found, difference)
+            elif difference.grade <= Grade.CLOSE:
                 judgement = self._agreeing(position, expected, served[position].compiled)
             else:
                 judgement = self._disagreeing(position, expected, found, difference)
@@ -111,8 +115,9 @@ class Judge:
     ) -> Disagreement:
         """Compare two observations of the step at `position`.
 
-        An exception in both is agreement whatever its type and wording. If it left other program
-        state behind (a compiled call raises before it has changed anything), judging ends there.
+        An exception in both is no difference here whatever its type and wording (`_raising` judges
+        types). If it left other program state behind (a compiled call raises before it has changed
+        anything), judging ends there.
         """
         if not expected.returned and not found.returned:
             mismatches = self._mismatches(expected, found, position)
@@ -146,7 +151,8 @@ class Judge:
             with lifted():
                 found = self.run.retained().observations[position]
             assert found is not None
-            if self.disagreement(expected, found, position).grade <= Grade.CLOSE:
+            close = self.disagreement(expected, found, position).grade <= Grade.CLOSE
+            if close and found.exception == expected.exception:
                 return rule
         return ""
 
@@ -159,6 +165,42 @@ class Judge:
             return reset.returned == found.returned
         mismatches = compare(reset, found, lambda: None, ignored=self._ignored)
         return all(mismatch.grade < Grade.DIFFERENT for mismatch in mismatches)
+
+    def _raising(
+        self,
+        position: int,
+        expected: Observation,
+        found: Observation,
+        difference: Disagreement,
+    ) -> Judgement:
+        """Judge a call that raises in both arms.
+
+        A compiler may put an exception of its own in place of eager's: it does so whatever was
+        before, and the reset arm shows it. Only where the reset arm raises what eager raises is
+        another type what an earlier call left behind. A pair of types that the reset arm has
+        confirmed once is not asked about again.
+        """
+        types = (expected.exception, found.exception)
+        if expected.exception == found.exception or types in self._translated:
+            return Judgement(position, Verdict.AGREE)
+        rule = self.run.framework.documented(self.run.sequence, found)
+        if rule:
+            return Judgement(position, Verdict.DOCUMENTED, note=rule)
+        reset, _ = self.run.reset(position)
+        if reset.exception != expected.exception:
+            self._translated.add(types)
+            return Judgement(position, Verdict.AGREE, reset=reset, note=f"raises {types[1]}")
+        rule = self._lifted(position, expected)
+        if rule:
+            return Judgement(position, Verdict.DOCUMENTED, reset=reset, note=rule)
+        wrong = Disagreement(
+            Grade.DIFFERENT,
+            "wrong exception",
+            EXCEPTION,
+            found.exception,
+            difference.mismatches,
+        )
+        return self._alarm(Verdict.STATEFUL, position, wrong, expected, found, reset)
 
     def _agreeing(self, position: int, expected: Observation, compiled: bool) -> Judgement:
         if not compiled and expected.returned:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from rondo.oracle import tolerance
 from rondo.oracle.compare import Grade, Mismatch, compare, place_of
 from rondo.oracle.observation import Leaf, Observation
 
@@ -142,6 +144,96 @@ def test_a_result_nearer_to_the_truth_than_eager_is_no_difference() -> None:
     assert grade(tensor([np.inf], "float16"), tensor([1.0], "float16"), tensor([1.0])) < (
         Grade.DIFFERENT
     )
+
+
+def made_by(families: set[str], leaf: Leaf) -> Leaf:
+    return replace(leaf, families=frozenset(families))
+
+
+def test_an_error_among_large_elements_excuses_none_among_small_ones() -> None:
+    rng = np.random.default_rng(1)
+    for size in (400, 40_000):
+        small, large = rng.uniform(1, 2, size), rng.uniform(1e6, 2e6, size)
+        exact = tensor(np.concatenate([small, large]))
+        eager = tensor(np.concatenate([small, large + 40]))
+        assert grade(eager, tensor(np.concatenate([small, large - 40])), exact) is Grade.CLOSE
+        wrong = small.copy()
+        wrong[7] *= 1.01
+        assert grade(eager, tensor(np.concatenate([wrong, large + 40])), exact) is Grade.DIFFERENT
+
+
+def test_a_lone_small_element_has_the_slack_of_its_neighbours() -> None:
+    """Cancellation leaves it with an error that eager may have missed by luck."""
+    values = np.concatenate([[1e-6], np.linspace(0.5, 1, 100)])
+    eager, found = values + 1e-3, values + 1e-3
+    eager[0], found[0] = values[0], values[0] + 1e-3
+    assert grade(tensor(eager), tensor(found), tensor(values)) is Grade.CLOSE
+
+
+@pytest.mark.parametrize(
+    ("dtype", "ulp"), [("float32", 2**-23), ("float16", 2**-10), ("bfloat16", 2**-7)]
+)
+def test_one_operator_is_judged_to_a_unit_in_the_last_place(dtype: str, ulp: float) -> None:
+    exact = made_by({"arithmetic"}, tensor([1.0, 1.0]))
+    good, next_to_it = tensor([1.0, 1.0], dtype), tensor([1.0, 1 + 2 * ulp], dtype)
+    assert grade(good, next_to_it, exact) is Grade.DIFFERENT
+    chained = made_by({"arithmetic", "composite"}, tensor([1.0, 1.0]))
+    assert grade(good, next_to_it, chained) < Grade.DIFFERENT
+    moved = made_by(set(), tensor([1.0, 1.0]))
+    assert grade(good, tensor([1.0, 1 + 1e-15], dtype), moved) is Grade.DIFFERENT
+
+
+def test_other_random_numbers_are_no_truth() -> None:
+    drawn = made_by({"random"}, tensor([0.9, 0.1]))
+    assert grade(tensor([0.2, 0.4]), tensor([0.2, 0.5]), drawn) is Grade.DIFFERENT
+    assert grade(tensor([0.2, 0.4]), tensor([0.2, 0.5]), tensor([0.9, 0.1])) < Grade.DIFFERENT
+
+
+@pytest.mark.parametrize("place", ["input__x", "param__w", "buffer__b"])
+def test_nan_may_move_where_something_not_finite_went_in(place: str) -> None:
+    def run(given: float) -> Grade:
+        there = seen(output=tensor([np.nan, 1.0]), **{place: tensor([given])})
+        moved = seen(output=tensor([1.0, np.nan]), **{place: tensor([given])})
+        return compare(there, moved, lambda: None)[0].grade
+
+    assert run(np.inf) is Grade.UNCERTAIN
+    assert run(1.0) is Grade.DIFFERENT
+
+
+def test_infinities_have_a_sign_and_are_no_numbers() -> None:
+    exact = tensor([np.inf, 1.0])
+    assert grade(tensor([np.inf, 1.0]), tensor([-np.inf, 1.0]), exact) is Grade.DIFFERENT
+    assert grade(tensor([np.inf, 1.0]), tensor([1e4, 1.0]), exact) is Grade.DIFFERENT
+    edge = tensor([np.inf, 1.0], "float16")
+    assert grade(edge, tensor([65_000.0, 1.0], "float16"), exact) < Grade.DIFFERENT
+
+
+def test_both_parts_of_a_complex_number_count() -> None:
+    good = tensor(np.array([1 + 2j, 3 - 1j]), "complex64")
+    assert grade(good, tensor(np.array([1 + 2j, 3 + 1j]), "complex64"), good) is Grade.DIFFERENT
+    conjugate = tensor(np.array([1 + 0j]), "complex64")
+    assert mismatches(conjugate, tensor(np.array([complex(1, -0.0)]), "complex64"))
+    half_nan = tensor(np.array([complex(np.nan, 1)]), "complex64")
+    assert grade(half_nan, tensor(np.array([complex(np.nan, 9)]), "complex64")) is Grade.DIFFERENT
+
+
+def test_every_number_of_the_table_is_one_and_every_operator_has_one_family() -> None:
+    families = tolerance.table()["families"]
+    operators = [each for family in families.values() for each in family.get("operators", ())]
+    assert len(operators) == len(set(operators))
+    for name in families:
+        for dtype in tolerance.table()["dtypes"]:
+            row = tolerance.tolerance_of({name}, dtype)
+            assert 0 <= row.rtol < 1 <= row.margin
+            assert row.atol >= 0
+            assert np.isfinite(row.largest)
+
+
+def test_the_sign_of_zero_counts_behind_one_operator() -> None:
+    exact = made_by({"arithmetic"}, tensor([0.0]))
+    assert grade(tensor([0.0]), tensor([-0.0]), exact) is Grade.DIFFERENT
+    summed = made_by({"reduction"}, tensor([0.0]))
+    assert grade(tensor([0.0]), tensor([-0.0]), summed) is Grade.CLOSE
 
 
 def test_the_sign_of_zero_is_seen_bitwise_and_within_tolerance() -> None:

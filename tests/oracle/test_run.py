@@ -162,6 +162,36 @@ def test_an_exception_only_with_retained_state_is_stateful(
     )
 
 
+@pytest.mark.parametrize(("reset_too", "verdict"), [(False, "stateful"), (True, "agree")])
+def test_another_exception_counts_where_the_reset_arm_raises_eagers(
+    toy: ToyFramework, monkeypatch: pytest.MonkeyPatch, reset_too: bool, verdict: str
+) -> None:
+    from tests.toy_framework import Scale
+
+    class CompilerError(ZeroDivisionError):
+        pass
+
+    def divide(values: list[float]) -> list[float]:
+        return [1 / 0]
+
+    serve = ToyFramework.serve
+
+    def translate(self: ToyFramework, program: ToyProgram):  # type: ignore[no-untyped-def]
+        serve(self, program)
+        if reset_too or "hit" in self.labels:
+            raise CompilerError("other words")
+        return divide
+
+    monkeypatch.setattr(Scale, "run", lambda self, values: divide(values))
+    monkeypatch.setattr(Scale, "trace", lambda self, trace: divide)
+    monkeypatch.setattr(ToyFramework, "serve", translate)
+    result = run(toy, ("scale",), Call(), Call())
+    assert (result.verdict, result.raised) == (verdict, 2)
+    if not reset_too:
+        identity = result.alarms[0].identity
+        assert (identity.effect, identity.exception) == ("wrong exception", "CompilerError")
+
+
 def test_equal_bytes_give_equal_results(toy: ToyFramework) -> None:
     data = sequence(toy, ("stale_scale", "scale"), *CHANGED, Change("stale_scale", 0, 1), Call())
     first, second = execute(data, toy), execute(data, ToyFramework())
