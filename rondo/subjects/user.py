@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -32,11 +32,13 @@ Shape = Sequence[str | int]
 
 @dataclass(frozen=True, slots=True)
 class UserSubject:
-    """A model to build anew for every arm, and the schema of its inputs."""
+    """A model to build anew for every arm, the schema of its inputs, the back ends it is compiled
+    with (none: the framework's own)."""
 
     build: Callable[[], Any]
     schema: Schema
     origin: ModuleType | None = field(default=None, compare=False)
+    backends: tuple[str, ...] = ()
 
 
 def subject(
@@ -44,6 +46,7 @@ def subject(
     *example_inputs: Any,
     shapes: Sequence[Shape | None] | None = None,
     sizes: Mapping[str, Sequence[int]] | None = None,
+    backends: Sequence[str] = (),
 ) -> UserSubject:
     """Describe a model and its inputs.
 
@@ -52,6 +55,9 @@ def subject(
     ints. `shapes` names dimensions per input, as in `[("batch", "length", 64), None]`; without it
     the first axis of every tensor is `batch` where those sizes agree. `sizes` lists what a
     dimension may be; without it one takes its example size, one more, 1, and twice the size.
+    `backends` names what to compile with, the cheapest first, back ends of your own included: the
+    module that holds the factory must register them. One that keeps state of its own should have a
+    `reset`, which `torch.compiler.reset` calls.
 
     Raises SubjectError when the examples contradict the names, or are of an unknown kind.
     """
@@ -71,7 +77,7 @@ def subject(
         Dimension(name, tuple(given.get(name) or _usual_sizes(size)))
         for name, size in sorted(found.items(), key=lambda item: item[0] != BATCH)
     )
-    return UserSubject(build, Schema(dimensions, tuple(inputs)))
+    return UserSubject(build, Schema(dimensions, tuple(inputs)), backends=tuple(backends))
 
 
 def _usual_sizes(size: int) -> tuple[int, ...]:
@@ -151,4 +157,4 @@ def load_subject(path: str) -> UserSubject:
     if not isinstance(described, UserSubject):
         kind = type(described).__name__
         raise SubjectError(f"{path} returned a {kind}; it must return rondo.subject(...)")
-    return UserSubject(described.build, described.schema, module)
+    return replace(described, origin=described.origin or module)

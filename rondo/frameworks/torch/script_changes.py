@@ -180,7 +180,7 @@ def compiler_change(compilation: Compilation, name: str, value: int) -> Compiler
             compilation.dynamic = (None, True, False)[value]
         elif name == "backend":
             own = compilation.own_backend
-            compilation.backend = own if value else OTHER_BACKEND[own]
+            compilation.backend = own if value else OTHER_BACKEND.get(own, "eager")
         elif name == "mode":
             compilation.mode = ("reduce-overhead", "default")[value]
         return CompilerText((), rewraps=True, carries=True)

@@ -104,7 +104,8 @@ def stance(program: TorchProgram, value: int) -> None:
 
 
 OTHER_BACKEND = {"eager": "aot_eager", "aot_eager": "eager", "inductor": "aot_eager"}
-"""Another back end that costs no more than a tier or two: never Inductor unless it was chosen."""
+"""Another back end that costs no more than a tier or two: never Inductor unless it was chosen. For
+a user's own it is `eager`."""
 
 
 @dataclass(slots=True)
@@ -181,7 +182,7 @@ def backend(program: TorchProgram, value: int) -> None:
     """Compile with another back end from now on (0), or with the sequence's own (1)."""
     settings = varied(program)
     own = settings.own_backend
-    settings.backend = own if value else OTHER_BACKEND[own]
+    settings.backend = own if value else OTHER_BACKEND.get(own, "eager")
     program.rewrap()
 
 
