@@ -56,6 +56,7 @@ class TorchFramework(Framework):
             PROGRAM,
             COMPILER,
         )
+        self.backends = BACKENDS
         self._disk = False
 
     @cached_property
@@ -68,9 +69,15 @@ class TorchFramework(Framework):
 
     def add_subject(self, subject: UserSubject) -> None:
         """Make a user's model the only architecture, without constructs: it reads its own state."""
+
+        def build() -> torch.nn.Module:
+            return as_module(subject.build())
+
+        build.__name__ = getattr(subject.build, "__name__", NAME)  # what a script calls it
+        self.backends = subject.backends or BACKENDS
         target = Architecture(
             NAME,
-            lambda: as_module(subject.build()),
+            build,
             schema=subject.schema,
             features=0,
             doc="the user's own model",
@@ -89,7 +96,7 @@ class TorchFramework(Framework):
             ),
             constructs=tuple(target.spec() for target in self.catalogue.constructs.values()),
             ambient=(PROGRAM.spec(), COMPILER.spec()),
-            backends=BACKENDS,
+            backends=self.backends,
             modes=MODES,
         )
 
@@ -123,7 +130,7 @@ class TorchFramework(Framework):
         before = ambient.AmbientSnapshot()
         options = sequence.options
         settings = CompileSettings(
-            backend=BACKENDS[options.backend],
+            backend=self.backends[options.backend],
             mode=MODES[options.mode],
             dynamic=DYNAMIC[options.choice("dynamic")],
             fullgraph=options.choice("fullgraph") == "yes",

@@ -1,0 +1,1 @@
+"""TensorFlow and Keras constructs, one file each; discovered by their folder."""

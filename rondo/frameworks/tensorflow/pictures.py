@@ -1,0 +1,226 @@
+"""Pictures of Python state, and tracing again whenever it changed: what the documentation asks for.
+
+TensorFlow's guide says that a trace keeps the Python values it read - attributes, globals, closures,
+contents of containers - and that Python side effects happen only while tracing. Whoever changes such
+state has to trace again, by making a new tf.function. This module does just that for a run: with
+`tracing_again`, compiled calls start from empty traces if Python state changed since the last one.
+A difference that goes away under it is the documented limitation, whatever the construct is called;
+one that stays, or that needs no change of Python state at all, is a fault.
+
+State of TensorFlow's and Keras's own (configuration, seeds, what a layer keeps under private names)
+is left out: no guide asks a user to trace again when it changes.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import random
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.eager.polymorphic_function import polymorphic_function
+
+from rondo.frameworks.shared.observe import random_digests
+
+SCALARS = (type(None), bool, int, float, complex, str, bytes, Enum, tf.DType, range, slice)
+
+
+class Trigger(Enum):
+    """What makes a compiled call trace again under `tracing_again`."""
+
+    CHANGED_BETWEEN = "a step changed Python state since the last call returned"
+    CHANGED_WITHIN = "the last call itself changed Python state as well"
+
+
+_active: list[Trigger] = []
+
+
+@contextmanager
+def tracing_again(trigger: Trigger) -> Iterator[None]:
+    """Have compiled calls trace again whenever `trigger` says so: what an ablation runs under."""
+    _active.append(trigger)
+    try:
+        yield
+    finally:
+        _active.pop()
+
+
+class Tracker:
+    """Tells, before each compiled call of one arm, whether the guide would have traces dropped."""
+
+    def __init__(self, roots: Callable[[], list[object]]) -> None:
+        self._roots = roots
+        self._before: object = None
+        self._after: object = None
+
+    def stale(self) -> bool:
+        """Whether Python state is another than at the last call; call it before each call."""
+        if not _active:
+            return False
+        last = self._after if _active[-1] is Trigger.CHANGED_BETWEEN else self._before
+        now = picture(self._roots())
+        changed = last is not None and last != now
+        self._before = now
+        return changed
+
+    def called(self) -> None:
+        """Note the state after a call."""
+        if _active:
+            self._after = picture(self._roots())
+
+
+def picture(roots: list[object]) -> object:
+    """Return a value that is equal for equal Python state reachable from `roots`.
+
+    Objects of this project and of plain Python are followed; tensors, variables and whatever is
+    unknown count by identity. The second visit of an object counts as where the first one was, so
+    that which names share an object is part of the picture.
+    """
+    return (_Walk().token(roots), tuple(random_digests().items()))
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.seen: dict[int, int] = {}
+        self.kept: list[object] = []
+
+    def token(self, value: Any) -> Any:
+        """Return what stands for `value` in a picture."""
+        if isinstance(value, SCALARS):
+            return (type(value).__qualname__, repr(value))
+        if id(value) in self.seen:
+            return ("again", self.seen[id(value)])
+        self.seen[id(value)] = len(self.seen)
+        # What was made only to be looked at must outlive the walk, or its id would come again.
+        self.kept.append(value)
+        for kind, follow in FOLLOWED:
+            if isinstance(value, kind):
+                return (type(value).__qualname__, follow(self, value))
+        if hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
+            return self.instance(value)
+        return (type(value).__qualname__, id(value))
+
+    def items(self, values: Any) -> Any:
+        """Return the tokens of a container's items in order."""
+        return tuple(self.token(item) for item in values)
+
+    def mapping(self, values: Any) -> Any:
+        """Return the tokens of a mapping's entries in order."""
+        return tuple((self.token(key), self.token(item)) for key, item in values.items())
+
+    def attributes(self, values: Any) -> Any:
+        """Return the tokens of attributes; their order means nothing."""
+        return tuple((name, self.token(values[name])) for name in sorted(values))
+
+    def instance(self, value: Any) -> Any:
+        """Return the token of an object: its class and its attributes."""
+        if isinstance(value, ModuleType):
+            return ("module", value.__name__)
+        cls = type(value)
+        if not followed(cls):
+            return (cls.__qualname__, id(value))
+        state = dict(getattr(value, "__dict__", {}))
+        for name in (n for base in cls.__mro__ for n in getattr(base, "__slots__", ())):
+            if hasattr(value, name):
+                state[name] = getattr(value, name)
+        private = isinstance(value, (keras.Layer, tf.Module))
+        names = {n: v for n, v in state.items() if not (private and hidden(n, v))}
+        return (self.token(cls), self.attributes(names))
+
+    def layer(self, value: Any) -> Any:
+        """Return the token of a Keras layer: what a user can set on it, and its sublayers."""
+        public = {n: v for n, v in vars(value).items() if not hidden(n, v)}
+        return (
+            value.trainable,
+            value.dtype_policy.name,
+            self.attributes(public),
+            self.token(type(value)) if followed(type(value)) else type(value).__qualname__,
+        )
+
+    def function(self, value: Any) -> Any:
+        """Return the token of a function: code, defaults, closure and attributes."""
+        cells = value.__closure__ or ()
+        return (
+            id(value.__code__),
+            self.token(value.__defaults__),
+            self.token(value.__kwdefaults__),
+            tuple(self.token(cell_content(cell)) for cell in cells),
+            self.attributes(vars(value)),
+        )
+
+    def cls(self, value: Any) -> Any:
+        """Return the token of a class: what its body and later assignments put on it."""
+        if not followed(value):
+            return value.__qualname__
+        own = {
+            name: item
+            for name, item in vars(value).items()
+            if not name.startswith("__") or callable(item)
+        }
+        return (value.__qualname__, self.attributes(own))
+
+
+def followed(cls: type) -> bool:
+    """Whether a class is a user's: not TensorFlow's, Keras's or the standard library's."""
+    package = cls.__module__.split(".")[0]
+    return package not in ("tensorflow", "keras", "builtins", "numpy", "abc", "threading", "ml_dtypes")
+
+
+def hidden(name: str, value: object) -> bool:
+    """Whether an attribute of a module or layer is the framework's: private, or made by building."""
+    return name.startswith("_") or isinstance(value, keras.Variable) or name == "built"
+
+
+def cell_content(cell: Any) -> object:
+    """Return what a closure cell holds; an empty one holds nothing."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return "empty cell"
+
+
+def array_token(walk: _Walk, value: Any) -> Any:
+    """Return the token of an array: arrays are written in place, so their values count."""
+    data = np.ascontiguousarray(value)
+    return (str(data.dtype), data.shape, hashlib.blake2b(data.tobytes(), digest_size=8).digest())
+
+
+FOLLOWED: tuple[tuple[Any, Callable[[_Walk, Any], Any]], ...] = (
+    ((tf.Tensor, tf.Variable, keras.Variable), lambda walk, value: id(value)),
+    (tf.random.Generator, lambda walk, value: id(value)),
+    (polymorphic_function.Function, lambda walk, value: walk.token(value.python_function)),
+    ((list, tuple, deque), _Walk.items),
+    (dict, _Walk.mapping),
+    ((set, frozenset), lambda walk, value: tuple(sorted(repr(item) for item in value))),
+    ((np.ndarray, np.generic), array_token),
+    (random.Random, lambda walk, value: hash(value.getstate())),
+    (np.random.Generator, lambda walk, value: repr(value.bit_generator.state)),
+    (functools.partial, lambda walk, value: walk.items([value.func, value.args, value.keywords])),
+    (MethodType, lambda walk, value: walk.items([value.__func__, value.__self__])),
+    (FunctionType, _Walk.function),
+    (BuiltinFunctionType, lambda walk, value: value.__qualname__),
+    ((staticmethod, classmethod), lambda walk, value: walk.token(value.__func__)),
+    (property, lambda walk, value: walk.items([value.fget, value.fset])),
+    (type, _Walk.cls),
+    (keras.Layer, _Walk.layer),
+)
+"""How each kind of value is followed; the first kind that fits counts."""
+
+
+def module_state(module: ModuleType) -> dict[str, object]:
+    """Return what a module's file defines or its changes rebind, without what it imports."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("__")
+        and not isinstance(value, ModuleType)
+        and getattr(value, "__module__", module.__name__) == module.__name__
+    }
