@@ -33,7 +33,8 @@ Shape = Sequence[str | int]
 @dataclass(frozen=True, slots=True)
 class UserSubject:
     """A model to build anew for every arm, the schema of its inputs, the back ends it is compiled
-    with (none: the framework's own)."""
+    with (none: the framework's own).
+    """
 
     build: Callable[[], Any]
     schema: Schema
