@@ -1,4 +1,4 @@
-"""The adapter to TensorFlow and Keras: tf.function, its trace types, and everything that it keeps."""
+"""The adapter to TensorFlow and Keras: tf.function, its trace types, and everything they keep."""
 
 from __future__ import annotations
 

@@ -60,10 +60,10 @@ MODES = (
         keras.config.set_dtype_policy,
     ),
     Mode("epsilon", keras.config.epsilon, keras.config.set_epsilon),
+    Mode("image_data_format", keras.config.image_data_format, keras.config.set_image_data_format),
     Mode(
-        "image_data_format", keras.config.image_data_format, keras.config.set_image_data_format
+        "soft_placement", tf.config.get_soft_device_placement, tf.config.set_soft_device_placement
     ),
-    Mode("soft_placement", tf.config.get_soft_device_placement, tf.config.set_soft_device_placement),
     Mode(
         "tensor_float_32",
         tf.config.experimental.tensor_float_32_execution_enabled,
@@ -79,7 +79,7 @@ def read_ambient() -> dict[str, str]:
 
 
 def read_random() -> dict[str, str]:
-    """Return digests of random states: Python's, numpy's, and where Keras's own generator stands."""
+    """Return digests of random states: Python's, numpy's and Keras's own generator's."""
     generator = global_state.get_global_attribute("global_seed_generator")
     keras_state = "none" if generator is None else str(generator.state.numpy().tolist())
     digest = blake2b(keras_state.encode(), digest_size=6).hexdigest()

@@ -1,11 +1,11 @@
 """What tf.function does by design: real differences that its documentation announces.
 
 A rule is matched on cause, never on a subject's name. Refusals are matched on what was raised,
-together with the option that asks for it. That a trace keeps the Python values it read is matched by
-doing what the guide asks for: tracing again when Python state has changed (`pictures`). A difference
-that goes away then is this rule; one that stays, or that Python state has no part in, is a fault:
-equal-comparing arguments of other types, traces of another mode, a first trace that failed,
-TensorFlow's own configuration missing from the key.
+together with the option that asks for it. That a trace keeps the Python values it read is matched
+by doing what the guide asks for: tracing again when Python state has changed (`pictures`). A
+difference that goes away then is this rule; one that stays, or that Python state has no part in, is
+a fault: equal-comparing arguments of other types, traces of another mode, a first trace that
+failed, TensorFlow's own configuration missing from the key.
 """
 
 from __future__ import annotations

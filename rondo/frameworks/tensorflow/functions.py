@@ -1,9 +1,9 @@
 """Every tf.function of this process, known weakly: what is watched, and what a reset empties.
 
-TensorFlow keeps no list of its functions and has no public call that drops their traces. A construct
-may hold a decorated method, Keras makes functions of its own, and a trace may be nested inside
-another one; so the one place that all of them pass, `Function.__init__`, notes each in a weak set.
-Nothing else about them is touched.
+TensorFlow keeps no list of its functions and has no public call that drops their traces. A
+construct may hold a decorated method, Keras makes functions of its own, and a trace may be nested
+inside another one; so the one place that all of them pass, `Function.__init__`, notes each in a
+weak set. Nothing else about them is touched.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def reset_functions() -> None:
        the outermost one would leave those inside of it;
     2. AutoGraph's converted functions and its list of what needs no conversion, both kept per code
        object, so that a new wrapper finds them again;
-    3. the kernels of eager operations stay: generators of random numbers live in them, and those are
-       program state.
+    3. the kernels of eager operations stay: generators of random numbers live in them, and those
+    are program state.
     """
     for function in list(_functions):
         forget_traces(function)
@@ -70,7 +70,7 @@ def reset_functions() -> None:
 
 
 def runs_eagerly() -> bool:
-    """Whether `tf.config.run_functions_eagerly` is on: functions then call their Python function."""
+    """Whether `tf.config.run_functions_eagerly` is on: each call then runs the Python function."""
     return bool(polymorphic_function.eager_function_run.RUN_FUNCTIONS_EAGERLY)
 
 

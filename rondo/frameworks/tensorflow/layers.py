@@ -33,7 +33,7 @@ local = _Local()
 
 @contextmanager
 def building(seed: int, dtype: Any) -> Iterator[None]:
-    """Draw parameters from `seed` in `dtype`: the numbers are equal in every dtype, up to rounding."""
+    """Draw parameters from `seed` in `dtype`: equal numbers in every dtype, up to rounding."""
     before = local.source, local.dtype
     local.source, local.dtype = np.random.default_rng(seed), dtype
     try:
@@ -158,7 +158,9 @@ class Conv(Module):
             weight = tf.reshape(self.weight, (*size, channels, multiples))
             strides = [1, self.stride, self.stride, 1]
             return tf.nn.depthwise_conv2d(x, weight, strides, padding)
-        parts = zip(tf.split(x, self.groups, -1), tf.split(self.weight, self.groups, -1), strict=True)
+        parts = zip(
+            tf.split(x, self.groups, -1), tf.split(self.weight, self.groups, -1), strict=True
+        )
         return tf.concat([tf.nn.conv2d(a, w, self.stride, padding) for a, w in parts], -1)
 
 
@@ -217,8 +219,9 @@ class Embedding(Module):
 class Dropout(Module):
     """Drops elements, or with `per_sample` whole samples, at `rate` in training.
 
-    The generator's state is a variable: eager calls and traces draw the same numbers, which those of
-    `tf.random.uniform` by design do not.
+    The generator's state is a variable: eager calls and traces draw the same numbers, which those
+    of `tf.random.uniform` by design do not. Integers are drawn, not floats: XLA turns the same bits
+    into other floats than the kernels of a plain graph do.
     """
 
     def __init__(self, rate: float, *, per_sample: bool = False) -> None:
@@ -235,8 +238,7 @@ class Dropout(Module):
         keep = 1.0 - self.rate
         whole = tf.shape(x)
         drawn = tf.concat([whole[:1], tf.ones_like(whole[1:])], 0) if self.per_sample else whole
-        # Drawn in float32 whatever x is: the float64 reference must drop the same elements.
-        kept = self.generator.uniform(drawn, dtype=tf.float32) < keep
+        kept = self.generator.uniform_full_int(drawn, tf.uint32) < int(keep * 2**32)
         return tf.where(kept, x / tf.cast(keep, x.dtype), tf.zeros_like(x))
 
 

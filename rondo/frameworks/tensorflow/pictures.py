@@ -1,14 +1,15 @@
 """Pictures of Python state, and tracing again whenever it changed: what the documentation asks for.
 
-TensorFlow's guide says that a trace keeps the Python values it read - attributes, globals, closures,
-contents of containers - and that Python side effects happen only while tracing. Whoever changes such
-state has to trace again, by making a new tf.function. This module does just that for a run: with
-`tracing_again`, compiled calls start from empty traces if Python state changed since the last one.
-A difference that goes away under it is the documented limitation, whatever the construct is called;
-one that stays, or that needs no change of Python state at all, is a fault.
+TensorFlow's guide says that a trace keeps the Python values it read - attributes, globals,
+closures, contents of containers - and that Python side effects happen only while tracing. Whoever
+changes such state has to trace again, by making a new tf.function. This module does just that for a
+run: with `tracing_again`, compiled calls start from empty traces if Python state changed since the
+last one. A difference that goes away under it is the documented limitation, whatever the construct
+is called; one that stays, or that needs no change of Python state at all, is a fault.
 
-State of TensorFlow's and Keras's own (configuration, seeds, what a layer keeps under private names)
-is left out: no guide asks a user to trace again when it changes.
+What a construct passes as arguments is left out, since a trace is found by it. State of
+TensorFlow's and Keras's own (configuration, seeds, what a layer keeps under private names) is left
+out: no guide asks a user to trace again when it changes.
 """
 
 from __future__ import annotations
@@ -132,12 +133,16 @@ class _Walk:
             if hasattr(value, name):
                 state[name] = getattr(value, name)
         private = isinstance(value, (keras.Layer, tf.Module))
-        names = {n: v for n, v in state.items() if not (private and hidden(n, v))}
+        passed = getattr(cls, "passed", ())
+        names = {
+            n: v for n, v in state.items() if n not in passed and not (private and hidden(n, v))
+        }
         return (self.token(cls), self.attributes(names))
 
     def layer(self, value: Any) -> Any:
         """Return the token of a Keras layer: what a user can set on it, and its sublayers."""
-        public = {n: v for n, v in vars(value).items() if not hidden(n, v)}
+        passed = getattr(type(value), "passed", ())
+        public = {n: v for n, v in vars(value).items() if n not in passed and not hidden(n, v)}
         return (
             value.trainable,
             value.dtype_policy.name,
@@ -171,11 +176,19 @@ class _Walk:
 def followed(cls: type) -> bool:
     """Whether a class is a user's: not TensorFlow's, Keras's or the standard library's."""
     package = cls.__module__.split(".")[0]
-    return package not in ("tensorflow", "keras", "builtins", "numpy", "abc", "threading", "ml_dtypes")
+    return package not in (
+        "tensorflow",
+        "keras",
+        "builtins",
+        "numpy",
+        "abc",
+        "threading",
+        "ml_dtypes",
+    )
 
 
 def hidden(name: str, value: object) -> bool:
-    """Whether an attribute of a module or layer is the framework's: private, or made by building."""
+    """Whether an attribute of a module or layer is private to the framework, or made by it."""
     return name.startswith("_") or isinstance(value, keras.Variable) or name == "built"
 
 

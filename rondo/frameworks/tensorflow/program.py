@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from rondo.frameworks.base import Arm, Program
@@ -31,6 +32,9 @@ from rondo.subjects.target import Action, Architecture, Construct, Target
 
 EARLIER_OUTPUTS = 2
 """How many earlier outputs are kept alive and looked at again."""
+
+ZERO = tf.UnconnectedGradients.ZERO
+"""What an unconnected gradient is: a tf.function gives zeros where a tape alone gives None."""
 
 
 @dataclass(slots=True)
@@ -214,7 +218,7 @@ class TensorFlowProgram(Program):
         )
 
     def state_leaves(self) -> dict[str, Leaf]:
-        """Return what a user sees of program state: variables, constructs, earlier outputs, modes."""
+        """Return what a user sees of program state: variables, constructs, outputs, modes."""
         leaves = variable_leaves(self.module)
         for name, (target, owner) in self._objects.items():
             if target.observer is not None:
@@ -289,8 +293,8 @@ class _Outcome:
             outer = stack.enter_context(tf.GradientTape()) if kind == "create_graph" else None
             with tf.GradientTape(persistent=kind == "twice") as tape:
                 for each in (tape, outer):
-                    for tensor in watched if each is not None else ():
-                        each.watch(tensor)
+                    if each is not None:
+                        each.watch(watched)
                 self.outputs = target(*arguments)
                 loss = _loss(self.outputs)
             self.stage = "backward"
@@ -304,17 +308,13 @@ class _Outcome:
             wanted = {**variables, **{f"input.{i}": t for i, t in enumerate(watched)}}
             sources = [getattr(v, "value", v) if _is_keras(v) else v for v in wanted.values()]
             if kind == "twice":
-                tape.gradient(loss, sources)
-            found = tape.gradient(loss, sources)
-            again = _loss([g for g in found if g is not None]) if outer is not None else None
+                tape.gradient(loss, sources, unconnected_gradients=ZERO)
+            found = tape.gradient(loss, sources, unconnected_gradients=ZERO)
+            again = _loss(found) if outer is not None else None
         if outer is not None and again is not None:
-            second = outer.gradient(again, sources)
-            self.outputs = (self.outputs, [g for g in second if g is not None])
-        self.gradients = {
-            name: gradient
-            for name, gradient in zip(wanted, found, strict=True)
-            if gradient is not None
-        }
+            second = outer.gradient(again, sources, unconnected_gradients=ZERO)
+            self.outputs = (self.outputs, second)
+        self.gradients = dict(zip(wanted, found, strict=True))
 
 
 def _is_keras(variable: Any) -> bool:
@@ -337,7 +337,7 @@ def _loss(outputs: object) -> Any:
     total: Any = None
     for tensor in _floats(outputs):
         flat = tf.reshape(tf.convert_to_tensor(tensor), [-1])
-        weights = tf.cast(tf.linspace(0.5, 1.5, tf.size(flat)), flat.dtype)
+        weights = tf.constant(np.linspace(0.5, 1.5, flat.shape[0]), flat.dtype)
         part = tf.cast(tf.reduce_sum(flat * weights), tf.float64)
         total = part if total is None else total + part
     return total

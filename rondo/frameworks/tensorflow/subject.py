@@ -1,8 +1,8 @@
 """The module under test: an architecture followed by constructs, as one `tf.Module`.
 
-`training` is a Python argument, as in Keras and in TensorFlow's guides. A construct may also say
-which Python values it passes as arguments (`arguments()`): what a user passes is part of the key
-under which tf.function keeps a trace, what a trace reads elsewhere is not.
+`training` is a Python argument, as in Keras and in TensorFlow's guides. A construct may also name
+attributes of its own whose values are passed as arguments (`passed`): what a user passes is part of
+the key under which tf.function keeps a trace, what a trace reads elsewhere is not.
 
 AutoGraph rewrites what a user writes, the constructs, and not what holds them together: converting
 this file took longer than all tracing of a small subject, and a real reset forgets conversions.
@@ -38,9 +38,9 @@ class Subject(tf.Module):
         self.autograph = True
 
     def arguments(self) -> tuple[tuple[object, ...], ...]:
-        """Return, for each construct, the Python values that it passes as arguments."""
+        """Return, for each construct, the values of the attributes that it passes as arguments."""
         return tuple(
-            tuple(construct.arguments()) if hasattr(construct, "arguments") else ()
+            tuple(getattr(construct, name) for name in getattr(construct, "passed", ()))
             for construct in self.tail
         )
 
@@ -50,7 +50,7 @@ class Subject(tf.Module):
         """Map the architecture's inputs, the constructs' inputs and their arguments to outputs."""
         inputs = tuple(as_tensor(each) for each in inputs)
         position = self.arities[0]
-        extra = []
+        extra: list[Any] = []
         with training_mode(training):
             hidden = as_hidden(self.body(*inputs[:position]))
             for index, construct in enumerate(self.tail):
@@ -66,7 +66,7 @@ class Subject(tf.Module):
         return (hidden, *extra)
 
     def converted(self, construct: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a construct as it is called: while tracing, converted by AutoGraph if asked for."""
+        """Return a construct as it is called: while tracing, AutoGraph converts it if asked for."""
         if tf.executing_eagerly() or not self.autograph:
             return construct
         enabled = ControlStatusCtx(Status.ENABLED, default_options())

@@ -36,7 +36,9 @@ class Watcher:
         functions = all_functions()
         self._keys = {id(function): keys_of(function) for function in functions}
         self._gradients = {
-            id(trace): gradients_of(trace) for function in functions for trace in traces_of(function)
+            id(trace): gradients_of(trace)
+            for function in functions
+            for trace in traces_of(function)
         }
 
     def end(self) -> CallEvents:

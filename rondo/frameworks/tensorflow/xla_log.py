@@ -15,7 +15,9 @@ from dataclasses import dataclass
 
 COMPILED = "Compilation of XLA executable time"
 LOOKED_UP = re.compile(r"Compilation cache entry hit: (\d)")
-OWN_LINE = re.compile(r"device_compiler|service\.cc|XLA service|StreamExecutor \[|xla", re.IGNORECASE)
+OWN_LINE = re.compile(
+    r"device_compiler|service\.cc|XLA service|StreamExecutor \[|xla", re.IGNORECASE
+)
 
 LOGGED = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": "device_compiler=5"}
 """Environment under which the lines are written; TensorFlow reads it once, when imported."""
@@ -62,12 +64,16 @@ class XlaLog:
         text, self._text = self._text, ""
         compilations = text.count(COMPILED)
         labels = ["xla compile"] * bool(compilations)
-        labels += sorted({f"xla lookup {'hit' if m == '1' else 'miss'}" for m in LOOKED_UP.findall(text)})
+        labels += sorted(
+            {f"xla lookup {'hit' if m == '1' else 'miss'}" for m in LOOKED_UP.findall(text)}
+        )
         return XlaEvents(tuple(labels), compilations)
 
 
 def is_log_line(line: str) -> bool:
     """Whether a line is TensorFlow's own log, which nobody asked to see."""
-    return bool(re.match(r"[IW]\d{4} |\d{4}-\d\d-\d\d .*: [IW] |WARNING: All log|To enable the following", line)) or bool(
-        OWN_LINE.search(line)
-    )
+    return bool(
+        re.match(
+            r"[IW]\d{4} |\d{4}-\d\d-\d\d .*: [IW] |WARNING: All log|To enable the following", line
+        )
+    ) or bool(OWN_LINE.search(line))

@@ -1,8 +1,8 @@
 """program: changes to the state of the program that any subject has.
 
-Each does what user code does between calls: switch to evaluation, update or replace variables, seed,
-or set one of TensorFlow's and Keras's global settings. None of those settings is part of the key
-under which tf.function keeps a trace. What is global is put back after the arm.
+Each does what user code does between calls: switch to evaluation, update or replace variables,
+seed, or set one of TensorFlow's and Keras's global settings. None of those settings is part of the
+key under which tf.function keeps a trace. What is global is put back after the arm.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from rondo.sequences import vocabulary
 from rondo.subjects.target import Target
 
 PROGRAM = Target(
-    vocabulary.PROGRAM, kind="program", doc="the subject's variables, TensorFlow's and Keras's globals"
+    vocabulary.PROGRAM,
+    kind="program",
+    doc="the subject's variables, TensorFlow's and Keras's globals",
 )
 
 

@@ -10,12 +10,11 @@ from rondo.subjects.target import Construct
 
 
 class LiteralArgument(tf.Module):
+    passed = ("literal",)
+
     def __init__(self, features: int) -> None:
         super().__init__()
         self.literal: Any = 1
-
-    def arguments(self) -> tuple[Any, ...]:
-        return (self.literal,)
 
     def __call__(self, hidden: Any, literal: Any) -> Any:
         return hidden, tf.convert_to_tensor(literal)
