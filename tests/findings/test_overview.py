@@ -1,0 +1,210 @@
+"""rondo triage and rondo known: one row for each bug, whatever campaigns met it."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rondo.findings.bucket import bucket_of, bucket_of_finding
+from rondo.findings.known import KnownBuckets, KnownError
+from rondo.findings.overview import overview_of
+from rondo.findings.reproducer import Reproducer, compose, load, save
+from rondo.oracle.run import execute
+from rondo.sequences.codec import decode
+from tests.campaign.conftest import DYNAMIC, STALE, VOCABULARY, toy_bytes
+from tests.findings.conftest import Invoke
+from tests.findings.test_shorten import LONG
+from tests.toy_framework import ToyFramework
+
+FOUND = Path(__file__).parents[2] / "bench" / "bugs" / "found"
+URL = "https://example.org/1"
+
+
+def finding(data: bytes, **fields: object) -> Reproducer:
+    result = execute(data, ToyFramework())
+    return compose(data, result.alarms[0], VOCABULARY, result=result, **fields)
+
+
+def put(folder: Path, reproducer: Reproducer, name: str = "reproducer.rondo") -> Path:
+    path = folder / bucket_of_finding(reproducer).name / name
+    save(reproducer, path)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two campaigns that share a bug, a second bug, and two alarms of no fresh process."""
+    stale = finding(STALE, minimal=True)
+    put(tmp_path / "one", stale)
+    put(tmp_path / "two", replace(stale, minimal=False, original=LONG))
+    put(tmp_path / "two", finding(DYNAMIC))
+    for name in ("a", "b"):
+        for suffix, text in ((".seq", b"RQ"), (".txt", b"stateful: odd\x1b[2J\nmore\n")):
+            path = tmp_path / "one" / "flaky" / f"{name}{suffix}"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(text)
+    return tmp_path
+
+
+def known(folder: Path) -> KnownBuckets:
+    return KnownBuckets(folder / "known.json")
+
+
+def test_each_bug_is_a_row(folder: Path) -> None:
+    overview = overview_of(folder, known(folder))
+    assert [(row.status, row.count) for row in overview.rows] == [
+        ("new", 2),
+        ("new", 1),
+        ("flaky", 2),
+    ]
+    stale, dynamic, flaky = overview.rows
+    assert (stale.steps, stale.minimal, dynamic.steps, dynamic.minimal) == (3, True, 4, False)
+    assert stale.path.startswith(str(folder / "one"))
+    assert flaky.title == "stateful: odd?[2J"
+    assert overview.unreadable == ()
+
+
+def test_first_seen_is_the_oldest_file(folder: Path) -> None:
+    path = next((folder / "two").glob("*stale*/*.rondo"))
+    os.utime(path, (0, 0))
+    assert overview_of(folder, known(folder)).rows[0].first_seen == "1970-01-01 00:00"
+
+
+def test_a_short_form_beside_a_finding_is_the_same_finding(folder: Path) -> None:
+    long = finding(LONG)
+    short = put(folder / "one", finding(STALE, original=LONG), "reproducer.short.rondo")
+    assert bucket_of_finding(long) != bucket_of_finding(load(short))
+    assert overview_of(folder, known(folder)).rows[0].count == 2
+
+
+def test_a_damaged_file_is_told_and_the_rest_is_shown(folder: Path) -> None:
+    (folder / "one" / "broken.rondo").write_bytes(b"\xdd\xff\xff\xff\xff")
+    overview = overview_of(folder, known(folder))
+    (told,) = overview.unreadable
+    assert "broken.rondo" in told
+    assert len(overview.rows) == 3
+
+
+def test_a_layer_tells_bugs_of_one_bucket_apart(folder: Path) -> None:
+    path = next((folder / "one").glob("*stale*/*.rondo"))
+    stale = load(path)
+    assert len(overview_of(folder, known(folder)).rows) == 3
+    save(replace(stale, layer="guards"), path)
+    rows = overview_of(folder, known(folder)).rows
+    assert (rows[0].layer, rows[0].count) == ("guards", 2)
+    put(folder / "three", replace(stale, layer="disk cache"))
+    rows = overview_of(folder, known(folder)).rows
+    assert sorted((row.layer, row.count) for row in rows if "stale" in row.bucket) == [
+        ("", 1),
+        ("disk cache", 1),
+        ("guards", 1),
+    ]
+
+
+def test_a_bucket_keeps_its_name_when_it_is_located() -> None:
+    bucket = bucket_of_finding(finding(STALE))
+    located = replace(bucket, layer="guards")
+    assert (located, located.name, hash(located)) == (bucket, bucket.name, hash(bucket))
+
+
+def test_names_of_buckets_never_change() -> None:
+    """They are written down: folders of findings and lists of known bugs hold them."""
+    files = sorted(FOUND.glob("*/reproducer.rondo"))
+    assert [bucket_of_finding(load(file)).name for file in files] == [
+        file.parent.name for file in files
+    ]
+    assert len(files) >= 5
+
+
+def test_the_bucket_follows_from_names_alone() -> None:
+    for data in (STALE, DYNAMIC, LONG):
+        reproducer = finding(data)
+        of_bytes = bucket_of(reproducer.identity, decode(data, VOCABULARY))
+        assert bucket_of_finding(reproducer) == of_bytes
+
+
+def test_known_buckets_are_marked(folder: Path, invoke: Invoke) -> None:
+    rows = overview_of(folder, known(folder)).rows
+    path = Path(rows[0].path)
+    done = invoke("known", "add", path, URL, "--file", folder / "known.json")
+    assert (done.exit_code, URL in done.stdout) == (0, True)
+    done = invoke(
+        "known", "add", rows[1].bucket, URL, "--documented", "--file", folder / "known.json"
+    )
+    assert done.exit_code == 0
+    done = invoke("triage", folder)
+    assert done.exit_code == 0
+    assert "1 known, 1 documented, 1 flaky" in done.stdout
+    told = json.loads(invoke("triage", folder, "--json").stdout)
+    assert [row["status"] for row in told["rows"]] == ["known", "documented", "flaky"]
+    assert told["rows"][0]["url"] == URL
+    listed = invoke("known", "list", folder).stdout.splitlines()
+    assert sorted(line.split()[0] for line in listed) == ["documented", "known"]
+
+
+def test_the_list_lies_in_the_folder_of_findings(folder: Path, invoke: Invoke) -> None:
+    bucket = next((folder / "one").glob("*stale*"))
+    for what in (bucket, bucket / "reproducer.rondo"):
+        assert invoke("known", "add", what, URL).exit_code == 0
+    assert list(known(folder / "one").buckets) == [bucket.name]
+    assert invoke("triage", folder / "one").stdout.count("known") >= 1
+
+
+def test_a_bucket_is_named_without_a_file(folder: Path, invoke: Invoke) -> None:
+    name = bucket_of_finding(finding(toy_bytes("stale_scale"))).name
+    assert invoke("known", "add", name, URL).exit_code == 0
+    assert f"known       {known(Path('findings')).buckets[name].added}  {name}  {URL}" in (
+        invoke("known", "list").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("triage", "nowhere"), "nowhere is no folder of findings"),
+        (("known", "add", "Not A Name", URL), "is no bucket's name"),
+        (("known", "add", "stateful-x-012345", "javascript:alert(1)"), "no http or https link"),
+        (("known", "add", "stateful-x-012345", "https://"), "no http or https link"),
+        (("known", "add", "noise.rondo", URL), "not a reproducer"),
+        (("known", "list", "--file", "noise.rondo"), "is not JSON"),
+        (("known", "list", "--file", "other.json"), "is no list of known buckets"),
+        (("known", "list", "--file", "newer.json"), "version 2; this Rondo reads 1"),
+        (("triage", ".", "--file", "."), "cannot read"),
+    ],
+)
+def test_errors_are_one_line(
+    tmp_path: Path, invoke: Invoke, arguments: tuple[str, ...], says: str
+) -> None:
+    (tmp_path / "noise.rondo").write_bytes(b"\x93noise")
+    (tmp_path / "other.json").write_text("[]")
+    (tmp_path / "newer.json").write_text('{"format": "rondo-known", "version": 2}')
+    done = invoke(*arguments)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        1,
+        {},
+        {"url": 1},
+        {"url": "u", "status": "odd"},
+        {"url": "u", "more": "x"},
+        {"status": "known"},
+    ],
+)
+def test_damaged_lists_are_refused(tmp_path: Path, row: object) -> None:
+    path = tmp_path / "known.json"
+    path.write_text(json.dumps({"format": "rondo-known", "version": 1, "buckets": {"x": row}}))
+    with pytest.raises(KnownError):
+        KnownBuckets(path)
+
+
+def test_an_empty_folder_has_no_findings(tmp_path: Path, invoke: Invoke) -> None:
+    assert invoke("triage", tmp_path).stdout == "no findings\n"
+    assert "nothing is known yet" in invoke("known", "list", tmp_path).stdout
