@@ -5,6 +5,9 @@
                "trace": bool,                {"cpu": seconds, "lines": new lines if traced}
                "always_reset": bool}
     driver -> {"environment": 1}   driver <- {"environment": names and values}
+    driver -> {"layers": 1}        driver <- {"layers": what the compiler retains}
+    driver -> {"data": bytes,      driver <- {"inspection": what that call relies on}
+               "inspect": position}
 
 The key insight: everything here may be the last thing the process does, so whatever the driver must
 know afterwards - the bytes, the arm, the step, what was printed - is on disk beforehand.
@@ -18,6 +21,7 @@ import signal
 import socket
 import sys
 import traceback
+from dataclasses import asdict
 from pathlib import Path
 
 from rondo._native.choose import choose_tracer
@@ -29,6 +33,8 @@ from rondo.campaign.processes import die_with_parent, own_group
 from rondo.errors import PreloadError
 from rondo.frameworks.base import Framework
 from rondo.oracle.run import Settings, execute
+from rondo.sequences.codec import decode
+from rondo.sequences.vocabulary import Vocabulary
 
 
 def run_worker(
@@ -83,6 +89,9 @@ def _serve(connection: socket.socket, framework: Framework, journal: Journal) ->
         if "environment" in request:
             wire.send(connection, {"environment": framework.environment()})
             continue
+        if "layers" in request:
+            wire.send(connection, {"layers": [asdict(layer) for layer in framework.layers()]})
+            continue
         journal.begin(request["data"])
         answer: wire.Message
         began = _cpu_seconds()
@@ -91,9 +100,7 @@ def _serve(connection: socket.socket, framework: Framework, journal: Journal) ->
             if tracer is not None:
                 tracer.begin_run()
         try:
-            settings = Settings(always_reset=request.get("always_reset", False))
-            result = execute(request["data"], framework, settings=settings, vocabulary=vocabulary)
-            answer = {"result": result.to_data()}
+            answer = _answer(request, framework, vocabulary)
         except Exception:
             answer = {"fault": traceback.format_exc()}
         answer["cpu"] = _cpu_seconds() - began
@@ -103,6 +110,16 @@ def _serve(connection: socket.socket, framework: Framework, journal: Journal) ->
         sys.stdout.flush()
         wire.send(connection, answer)
         journal.end()
+
+
+def _answer(request: wire.Message, framework: Framework, vocabulary: Vocabulary) -> wire.Message:
+    """Execute a sequence, or look at what its call at the position `inspect` relies on."""
+    data = request["data"]
+    if "inspect" in request:
+        sequence = decode(data, vocabulary)
+        return {"inspection": framework.inspect(sequence, request["inspect"])}
+    settings = Settings(always_reset=request.get("always_reset", False))
+    return {"result": execute(data, framework, settings=settings, vocabulary=vocabulary).to_data()}
 
 
 def _start_tracer(framework: Framework) -> LineTracer | None:
