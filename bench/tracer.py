@@ -31,6 +31,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -263,11 +264,37 @@ def hashing_seconds() -> float:
     return min(spent)
 
 
+def use_slipcover() -> None:
+    """Have SlipCover see every module of the trees: it works at import, so before torch's."""
+    import slipcover
+    from slipcover.importer import FileMatcher, ImportManager
+
+    origin = find_spec("torch").origin
+    assert origin is not None
+    trees = [Path(origin).resolve().parent / tree for tree in TREES]
+    sources = [os.fspath(tree) for tree in trees if tree.is_dir()]
+    ImportManager(slipcover.Slipcover(source=sources), FileMatcher(sources)).__enter__()
+
+
+def slipcover_ratio(backend: str) -> float | None:
+    """SlipCover's cost in processes of its own; None where torch does not compile under it."""
+    spent = []
+    for on in (False, True):
+        job = {"backend": backend, "units": UNITS[backend], "turns": ["none"], "slipcover": on}
+        try:
+            spent.append(in_process(**job)["times"]["none"])
+        except SystemExit:
+            return None
+    return spent[1] / spent[0]
+
+
 # ------------------------------------------------------------------------------------ processes
 
 
 def work(job: dict[str, Any]) -> dict[str, Any]:
     """One process's share: warm up, take turns, and answer with the fastest unit of each."""
+    if job.get("slipcover"):
+        use_slipcover()
     unit = make_unit(job["backend"])
     turns = Turns(unit)
     answer: dict[str, Any] = {}
@@ -341,6 +368,8 @@ def measure(backend: str, *, rounds: int, everything: bool) -> list[dict[str, An
                 for on in ((False, True) if number % 2 else (True, False))
             }
             answers.append({"times": {}, "first": first[True] / first[False]})
+            if find_spec("slipcover"):
+                answers.append({"times": {}, "slipcover": slipcover_ratio(backend)})
             print(f"{backend}: round {number + 1} of {rounds}", file=sys.stderr)
     return answers
 
@@ -362,6 +391,8 @@ def summary(answers: list[dict[str, Any]]) -> dict[str, Any]:
             ratios.setdefault("rondo/floor", []).append(times["steady"] / times["floor"])
         if "first" in answer:
             ratios.setdefault("first", []).append(answer["first"])
+        if answer.get("slipcover"):
+            ratios.setdefault("slipcover", []).append(answer["slipcover"])
         if "campaign" in answer:
             ratios.setdefault("campaign", []).append(answer["campaign"])
     found: dict[str, Any] = {label: statistics.median(values) for label, values in ratios.items()}
@@ -399,7 +430,7 @@ def decide(table: dict[str, dict[str, Any]]) -> dict[str, tuple[float, float]]:
 
 def show(table: dict[str, dict[str, Any]]) -> None:
     labels = ["floor", "steady", "rondo/floor", "fresh", "first", "complete", "coverage", "sysmon"]
-    labels = [k for k in [*labels, "campaign"] if any(k in f for f in table.values())]
+    labels = [k for k in [*labels, "slipcover", "campaign"] if any(k in f for f in table.values())]
     print(f"Python {sys.version.split()[0]}; CPU seconds relative to no tracer")
     print(f"{'back end':<12}{'unit':>9}" + "".join(f"{label:>13}" for label in labels))
     for backend, found in table.items():
@@ -407,6 +438,8 @@ def show(table: dict[str, dict[str, Any]]) -> None:
             f"{found[label]:>13.3f}" if label in found else f"{'-':>13}" for label in labels
         )
         print(f"{backend:<12}{found['unit s'] * 1000:>6.0f} ms" + cells)
+    if find_spec("slipcover") and not any("slipcover" in found for found in table.values()):
+        print("slipcover: torch.compile fails with modules that it has rewritten")
     for backend, found in table.items():
         if "lines" in found:
             lines = found["lines"]
