@@ -23,6 +23,7 @@ from rondo.frameworks.jax import flags, layers
 from rondo.frameworks.jax.changes.compiler import COMPILER
 from rondo.frameworks.jax.changes.program import PROGRAM
 from rondo.frameworks.jax.documented import PURITY, documented_rule
+from rondo.frameworks.jax.eager import operation_store
 from rondo.frameworks.jax.environment import describe_environment
 from rondo.frameworks.jax.persistent import PersistentCache
 from rondo.frameworks.jax.program import Catalogue, CompileSettings, JaxProgram
@@ -89,11 +90,13 @@ class JaxFramework(Framework):
     def warm(self) -> None:
         """Import all that a first compile imports. The client starts threads: left to workers."""
         install_store()
+        operation_store()
 
     @contextmanager
     def session(self, sequence: StepSequence) -> Iterator[None]:
         """Configure JAX for `sequence`; put flags and random states back afterwards."""
         install_store()
+        operation_store()
         warnings.simplefilter("ignore")
         logging.getLogger("jax").setLevel(logging.ERROR)
         logging.getLogger("jax._src.interpreters.partial_eval").setLevel(logging.WARNING)

@@ -25,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from rondo.frameworks.base import Arm, Program
+from rondo.frameworks.jax.eager import eagerly
 from rondo.frameworks.jax.inputs import make_inputs
 from rondo.frameworks.jax.module import Module, load_state, random_keys, read_state, walk
 from rondo.frameworks.jax.observe import ambient_leaves, model_leaves, value_leaves
@@ -278,7 +279,7 @@ class JaxProgram(Program):
         def run() -> None:
             with self.precision() as stack:
                 if not compiled:
-                    stack.enter_context(jax.disable_jit())
+                    stack.enter_context(eagerly())
                 if call.autocast and self.arm is not Arm.REFERENCE:
                     precision = PRECISIONS[call.choice("autocast")]
                     stack.enter_context(jax.default_matmul_precision(precision))

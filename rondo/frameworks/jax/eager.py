@@ -1,0 +1,90 @@
+"""The eager arm: one operation at a time, no jit, and no trace of a user's function kept.
+
+`jax.disable_jit()` runs control flow in Python and jitted functions as plain ones; every operation
+is still a little program that XLA compiled, and `jax.clear_caches()`, which the eager arm needs
+because some functions keep traces without jit, drops those programs too. Tracing and lowering
+`a + b` again after every clear would take most of a campaign's time. So in this arm an operation's
+executable is kept by all that it depends on: the primitive, its parameters (compared by equality,
+jaxprs by identity), the abstract values of its arguments and the settings that tracing sees. No
+function of the user's is part of that key but as a parameter, which the key then keeps alive.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import jax
+from jax._src import config, dispatch
+
+LARGEST_STORE = 16384
+"""Operations; beyond it those that were used longest ago go."""
+
+CALLBACK = "callback"
+
+
+class _Mode(threading.local):
+    eager = False
+
+
+class OperationStore:
+    """Stands in for `xla_primitive_callable(primitive, **params)`: the function that runs it."""
+
+    def __init__(self, original: Callable[..., Any], *, largest: int = LARGEST_STORE) -> None:
+        self.mode = _Mode()
+        self._original = original
+        self._largest = largest
+        self._kept: OrderedDict[Any, Any] = OrderedDict()
+
+    def __call__(self, primitive: Any, **params: Any) -> Callable[..., Any]:
+        """Return what JAX itself would call, or in the eager arm what is kept here."""
+        if not self.mode.eager or CALLBACK in primitive.name:
+            function: Callable[..., Any] = self._original(primitive, **params)
+            return function
+        return partial(self._run, primitive, params)
+
+    def _run(self, primitive: Any, params: dict[str, Any], *arguments: Any) -> Any:
+        key = (
+            primitive,
+            tuple(sorted(params.items())),
+            tuple(jax.typeof(argument) for argument in arguments),
+            config.trace_context(),
+        )
+        try:
+            compiled = self._kept.get(key)
+        except TypeError:  # a parameter that cannot be hashed
+            return self._original(primitive, **params)(*arguments)
+        if compiled is None:
+            compiled = self._original(primitive, **params).lower(*arguments).compile()
+            self._kept[key] = compiled
+            if len(self._kept) > self._largest:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(key)
+        return compiled(*arguments)
+
+
+def operation_store() -> OperationStore:
+    """Return the store of this process, put in its place at the first call."""
+    installed = dispatch.xla_primitive_callable
+    if isinstance(installed, OperationStore):
+        return installed
+    store = OperationStore(installed)
+    dispatch.xla_primitive_callable = store
+    return store
+
+
+@contextmanager
+def eagerly() -> Iterator[None]:
+    """Run what is inside without jit, one operation at a time."""
+    mode = operation_store().mode
+    before, mode.eager = mode.eager, True
+    try:
+        with jax.disable_jit():
+            yield
+    finally:
+        mode.eager = before
