@@ -55,8 +55,8 @@ class Layer:
     name: str
     doc: str
     drop: tuple[tuple[str, int], ...]
-    combines: bool = False
-    """Whether it matters only together with what stands before it: memory of what was seen."""
+    disk: bool = False
+    """Whether it exists only where the sequence keeps caches on disk."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,18 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import torch
 
-from rondo.frameworks.base import Arm, CallEvents, Framework, Script, ScriptRequest
+from rondo.frameworks.base import Arm, CallEvents, Framework, Layer, Script, ScriptRequest
 from rondo.frameworks.torch import ambient, state
 from rondo.frameworks.torch.changes.compiler import COMPILER
 from rondo.frameworks.torch.changes.program import PROGRAM
 from rondo.frameworks.torch.documented import ABLATIONS, documented_rule
 from rondo.frameworks.torch.environment import describe_environment
 from rondo.frameworks.torch.kernels import install_store
+from rondo.frameworks.torch.locate import LAYERS, inspect
 from rondo.frameworks.torch.program import Catalogue, CompileSettings, TorchProgram
 from rondo.frameworks.torch.subject import as_module
 from rondo.frameworks.torch.warm import import_compiler, trace_patterns
@@ -179,6 +181,17 @@ class TorchFramework(Framework):
         from rondo.frameworks.torch.script import write_scripts
 
         return write_scripts(request, self.architectures, self.constructs, self.vocabulary())
+
+    def layers(self) -> tuple[Layer, ...]:
+        """Return what torch.compile retains between calls, innermost first."""
+        return LAYERS
+
+    def inspect(self, sequence: StepSequence, position: int) -> dict[str, Any]:
+        """Say which compiled entry served a call, its guards, and what had changed by then."""
+        subject = sequence.subject
+        files = {name: self.constructs[name][1] for name in subject.constructs}
+        files[subject.architecture] = self.architectures[subject.architecture][1]
+        return inspect(self, files, sequence, position)
 
     def environment(self) -> dict[str, str]:
         """Return versions and the machine's kind."""

@@ -153,7 +153,7 @@ class ScriptWriter:
         body = self._body(program, steps, first_wrap, observers)
         parts = [*definitions, *program.functions, *body]
         header = self._header(program, "\n".join(parts))
-        return tidy(header + "\n\n\n" + "\n\n\n".join(self._joined(parts)) + "\n")
+        return tidy("\n\n".join([header, *self._joined(parts)]) + "\n")
 
     def _names(self) -> tuple[str, ...]:
         return self.sequence.subject.constructs
@@ -451,7 +451,7 @@ class ScriptWriter:
         joined: list[str] = []
         for part in parts:
             short = "\n" not in part
-            if joined and short and "\n" not in joined[-1].split("\n\n\n")[-1]:
+            if joined and short and not joined[-1].split("\n")[-1].startswith(" "):
                 joined[-1] += "\n" + part
             else:
                 joined.append(part)

@@ -1,0 +1,142 @@
+"""Locating the fault of a file, each experiment in a fresh process with a deadline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rondo.campaign.executor import Executor
+from rondo.campaign.pool import (
+    ExecutionFaultError,
+    Limits,
+    Server,
+    ServerLostError,
+    WorkerDiedError,
+)
+from rondo.campaign.preload import check_preloads
+from rondo.errors import ReproducerError, RondoError
+from rondo.findings.locate import Located, locate
+from rondo.findings.replay import Replayable, check_vocabulary, read, shown_alarm
+from rondo.frameworks.base import Layer
+from rondo.oracle.result import Alarm, Result, Verdict
+from rondo.sequences.codec import decode
+from rondo.sequences.step import describe
+
+
+class LocateError(RondoError):
+    """There is nothing to locate."""
+
+    slug = "locate"
+
+
+@dataclass(frozen=True, slots=True)
+class Laboratory:
+    """Fresh workers for experiments."""
+
+    server: Server
+    executor: Executor
+
+    @classmethod
+    def of(cls, server: Server, seconds: float) -> Laboratory:
+        """Return a laboratory whose experiments take at most `seconds` each."""
+        executor = Executor(server, Limits(seconds), batch=1, interrupted=lambda: None)
+        return cls(server, executor)
+
+    def execute(self, data: bytes) -> Result | None:
+        """Run `data` in a fresh process; None when it cannot be executed."""
+        try:
+            return self.executor.run_fresh(data)
+        except ExecutionFaultError:
+            return None
+
+    def inspect(self, data: bytes, position: int) -> dict[str, Any]:
+        """Ask a fresh process what a call relies on; empty when that kills it or cannot be said."""
+        try:
+            worker = self.server.fork()
+            worker.wait_ready(self.executor.limits, self.executor.interrupted)
+        except ServerLostError:
+            return {}
+        try:
+            return worker.inspect(
+                data, position, self.executor.limits, self.executor.interrupted
+            )
+        except (ExecutionFaultError, WorkerDiedError, ServerLostError):
+            return {}
+        finally:
+            _end(worker)
+
+    def layers(self) -> tuple[Layer, ...]:
+        """Return what the compiler retains."""
+        worker = self.server.fork()
+        worker.wait_ready(self.executor.limits, self.executor.interrupted)
+        try:
+            found = worker.layers(self.executor.limits, self.executor.interrupted)
+        finally:
+            _end(worker)
+        return tuple(
+            Layer(**{**each, "drop": tuple(map(tuple, each["drop"]))})  # type: ignore[arg-type]
+            for each in found
+        )
+
+    def locate(self, data: bytes, alarm: Alarm) -> Located:
+        """Locate the fault of `alarm` in the sequence `data`."""
+        if alarm.identity.verdict == Verdict.MASKED.value:
+            self.executor.always_reset = True
+        vocabulary = self.server.vocabulary
+        return locate(data, alarm, self.execute, self.inspect, vocabulary, self.layers())
+
+
+def _end(worker: Any) -> None:
+    try:
+        worker.end()
+    except ServerLostError:
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedFile:
+    """What was found of a file."""
+
+    file: Path
+    decoded: dict[str, Any]
+    alarm: Alarm
+    located: Located
+
+
+def locate_file(
+    file: Path,
+    *,
+    framework: str = "torch",
+    preloads: tuple[str, ...] = (),
+    seconds: float = 120.0,
+) -> LocatedFile:
+    """Locate the fault of the finding in `file`. Raises RondoError."""
+    check_preloads(preloads)
+    replayable = read(file, framework=framework)
+    name = replayable.framework if ":" not in framework else framework
+    server = Server(name, preloads=preloads)
+    try:
+        check_vocabulary(replayable, server.vocabulary)
+        laboratory = Laboratory.of(server, seconds)
+        alarm = shown_here(laboratory, replayable, file)
+        located = laboratory.locate(replayable.data, alarm)
+        sequence = decode(replayable.data, server.vocabulary)
+        return LocatedFile(file, describe(sequence, server.vocabulary), alarm, located)
+    finally:
+        server.close()
+
+
+def shown_here(laboratory: Laboratory, replayable: Replayable, file: Path) -> Alarm:
+    """Return the alarm that the file shows here and now. Raises RondoError when it shows none."""
+    recorded = replayable.reproducer
+    if recorded is not None and recorded.identity.verdict == Verdict.MASKED.value:
+        laboratory.executor.always_reset = True
+    try:
+        result = laboratory.executor.run_fresh(replayable.data)
+    except ExecutionFaultError as fault:
+        raise ReproducerError(f"{file} cannot be executed: {str(fault).splitlines()[-1]}") from None
+    alarm = shown_alarm(replayable, result)
+    if alarm is None:
+        raise LocateError(f"{file}: the bug does not show here ({result.verdict})")
+    return alarm

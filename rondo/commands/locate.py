@@ -1,0 +1,26 @@
+"""`rondo locate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rondo.commands._options import FRAMEWORK, PRELOAD
+
+
+@click.command("locate")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--timeout", default=120.0, show_default=True, help="Seconds an experiment may take.")
+@FRAMEWORK
+@PRELOAD
+def command(
+    file: Path, as_json: bool, timeout: float, framework: str, preloads: tuple[str, ...]
+) -> None:
+    """Say which retained layer is at fault, what established it, and what no guard mentions."""
+    from rondo.campaign.locate_page import print_json, print_page
+    from rondo.campaign.locating import locate_file
+
+    found = locate_file(file, framework=framework, preloads=preloads, seconds=timeout)
+    (print_json if as_json else print_page)(found)

@@ -1,0 +1,212 @@
+"""What torch.compile retains between calls, layer by layer, and what a stale entry relies on.
+
+Layers stand from the innermost to the outermost: dropping an inner one leaves all that stands
+above it as it was, so the first one whose loss cures a call is the one that was wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from torch import nn
+
+from rondo.frameworks.base import Arm, Framework, Layer
+from rondo.frameworks.torch import guards
+from rondo.frameworks.torch.ambient import random_digests, read_ambient
+from rondo.frameworks.torch.locate_picture import Painter, Picture, identities
+from rondo.frameworks.torch.program import TorchProgram
+from rondo.sequences.step import Call, Change, Sequence
+from rondo.sequences.vocabulary import COMPILER
+
+LAYERS = (
+    Layer("aotautograd-cache", "the disk cache of AOTAutograd", (("drop_disk_cache", 1),), disk=True),
+    Layer("fx-graph-cache", "the disk cache of FX graphs", (("drop_disk_cache", 0),), disk=True),
+    Layer(
+        "disk caches",
+        "both disk caches",
+        (("drop_disk_cache", 0), ("drop_disk_cache", 1)),
+        disk=True,
+    ),
+    Layer("fake-tensor cache", "FakeTensorMode's dispatch cache", (("clear_fake_cache", 0),)),
+    Layer("automatic-dynamic", "what was learned about sizes and numbers", (("forget_sizes", 0),)),
+    Layer("compiled code", "compiled code and its guards", (("reset_code", 0),)),
+)
+
+SHOWN_GUARDS = 60
+SHOWN_CHANGES = 40
+
+
+def inspect(framework: Framework, files: Mapping[str, ModuleType], sequence: Sequence, position: int) -> dict[str, Any]:
+    """Run the steps up to the call at `position`, eagerly and retained, and compare what is there.
+
+    Returns plain data: the entry that served the call, its guards, and what had changed since the
+    call at which that entry was compiled.
+    """
+    with framework.session(sequence):
+        framework.reset()
+        with framework.arm(sequence, Arm.EAGER) as program:
+            assert isinstance(program, TorchProgram)
+            eager = _Trial(program, files, sequence, position, compiled=False)
+            eager.run()
+        framework.reset()
+        with framework.arm(sequence, Arm.RETAINED) as program:
+            assert isinstance(program, TorchProgram)
+            retained = _Trial(program, files, sequence, position, compiled=True)
+            retained.run()
+            return retained.report(eager)
+
+
+class _Trial:
+    """One arm run up to a call, with a picture in front of every call."""
+
+    def __init__(
+        self,
+        program: TorchProgram,
+        files: Mapping[str, ModuleType],
+        sequence: Sequence,
+        position: int,
+        *,
+        compiled: bool,
+    ) -> None:
+        self.program = program
+        self.sequence = sequence
+        self.position = position
+        self.compiled = compiled
+        self.painter = Painter(files)
+        constructs = sequence.subject.constructs
+        self.parts: dict[str, nn.Module] = {sequence.subject.architecture: program.module.body}
+        self.parts |= dict(zip(constructs, program.module.tail, strict=True))
+        self.pictures: dict[int, Picture] = {}
+        self.entries: dict[str, int] = {}
+        self.modes: dict[str, str] = {}
+        self.drawn: list[str] = []
+        self.random: dict[str, str] = {}
+        self.held: dict[str, bool] = {}
+        self.scope: dict[str, Any] = {}
+        self.inputs: tuple[str, ...] = ()
+
+    def run(self) -> None:
+        """Run every step up to the judged one."""
+        for number, step in enumerate(self.sequence.steps[: self.position + 1]):
+            if isinstance(step, Change):
+                if step.target != COMPILER:
+                    self.program.change(step)
+                elif self.compiled:
+                    self.program.compiler_change(step)
+                continue
+            self._call(number, step)
+
+    def _call(self, number: int, call: Call) -> None:
+        arguments = self.program.inputs(call).arguments
+        self.inputs = tuple(arguments)
+        self.pictures[number] = self.painter.paint(self.parts, arguments) | identities(self.parts)
+        if number == self.position:
+            self.modes, before = read_ambient(), random_digests()
+        original = self.program.target
+        if number == self.position and self.compiled:
+            self.program.target = self._checking(original)  # type: ignore[method-assign]
+        try:
+            self.program.call(call, compiled=self.compiled)
+        finally:
+            self.program.target = original  # type: ignore[method-assign]
+        if number == self.position:
+            self.random = random_digests()
+            self.drawn = [name for name in before if before[name] != self.random[name]]
+        for code in guards.live_codes():
+            for entry in guards.entries_of(code):
+                self.entries.setdefault(_name_of(code, entry), number)
+
+    def _checking(self, target: Callable[..., Callable[..., object]]) -> Callable[..., Any]:
+        """Return a target that first asks each entry of the frame whether its guards hold."""
+
+        def checked(*, compiled: bool) -> Callable[..., object]:
+            callee = target(compiled=compiled)
+
+            def call(*arguments: object) -> object:
+                self.scope = {"self": self.program.module, "inputs": arguments}
+                for code in guards.live_codes():
+                    if code.co_name == "forward" and code.co_varnames[:2] == ("self", "inputs"):
+                        for entry in guards.entries_of(code):
+                            held = entry.guard_manager.check(dict(self.scope))
+                            self.held[_name_of(code, entry)] = bool(held)
+                return callee(*arguments)
+
+            return call
+
+        return checked
+
+    def report(self, eager: _Trial) -> dict[str, Any]:
+        """Return what is to be said of the judged call."""
+        served, entry = self._served()
+        establishing = self.entries.get(served, self.position)
+        if establishing >= self.position:
+            calls = [number for number in self.pictures if number < self.position]
+            since = calls[-1] if calls else self.position
+        else:
+            since = establishing
+        names = guards.Names(
+            self.sequence.subject.constructs,
+            self.inputs,
+            {"L": self.scope, "G": _globals(self.program.module)},
+        )
+        found = guards.guards_of(entry, names) if entry is not None else []
+        return {
+            "frame": served.partition(" ")[0],
+            "entry": served.partition(" ")[2],
+            "compiled_at": establishing if entry is not None else -1,
+            "since": since,
+            "held": self.held.get(served, True),
+            "guards": [
+                [guard.kind, guard.text[:200]] for guard in found if guards.about_program(guard)
+            ][:SHOWN_GUARDS],
+            "count": len(found),
+            "changed": self._changed(since, found),
+            "leaked": sorted(n for n, text in self.modes.items() if eager.modes[n] != text),
+            "drawn": eager.drawn,
+            "drifted": sorted(n for n, text in self.random.items() if eager.random[n] != text),
+        }
+
+    def _served(self) -> tuple[str, Any]:
+        """Return the name and the entry that served the judged call: its frame's first one."""
+        for code in guards.live_codes():
+            if code.co_name == "forward":
+                entry = guards.entries_of(code)[0]
+                return _name_of(code, entry), entry
+        return "", None
+
+    def _changed(self, since: int, found: list[guards.Guard]) -> list[dict[str, Any]]:
+        """Return what differs between the starts of two calls, with the guards that mention it."""
+        before, after = self.pictures[since], self.pictures[self.position]
+        rows: list[dict[str, Any]] = []
+        for path in [*before, *(path for path in after if path not in before)]:
+            first, second = before.get(path), after.get(path)
+            if first is not None and second is not None and first.key == second.key:
+                continue
+            if any(path[: len(above)] == above for above in (row["at"] for row in rows)):
+                continue
+            told = second or first
+            assert told is not None
+            rows.append(
+                {
+                    "at": path,
+                    "path": ".".join(path[1:]) if path[0] in ("self", "file") else ": ".join(path),
+                    "kind": told.kind,
+                    "before": first.text if first else "absent",
+                    "after": second.text if second else "absent",
+                    "guards": [g.text[:200] for g in found if guards.mentions(g, path)],
+                }
+            )
+        for row in rows:
+            row["at"] = list(row["at"])
+        return rows[:SHOWN_CHANGES]
+
+
+def _name_of(code: Any, entry: Any) -> str:
+    return f"{code.co_name} {entry.compile_id}"
+
+
+def _globals(module: nn.Module) -> dict[str, Any]:
+    found: dict[str, Any] = type(module).forward.__globals__
+    return found

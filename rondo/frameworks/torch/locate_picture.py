@@ -1,0 +1,238 @@
+"""A picture of all Python and tensor state that a subject's forward can read.
+
+The key insight: a guard that is missing is seen by its absence only, so what has changed must be
+found without asking the compiler. Everything that a construct's changes can touch lives on its
+module, in its file or on the classes of that file; two pictures of these tell what changed.
+"""
+
+from __future__ import annotations
+
+import enum
+import random
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from rondo.frameworks.torch.ambient import random_digests, read_ambient
+from rondo.frameworks.torch.guards import Path, class_path
+
+DEEPEST = 6
+WIDEST = 32
+PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, enum.Enum)
+CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+BORING = frozenset(
+    "__dict__ __weakref__ __doc__ __module__ __annotations__ __qualname__ __dataclass_fields__"
+    " __dataclass_params__ __match_args__ __abstractmethods__ _abc_impl __parameters__"
+    " __orig_bases__ __firstlineno__ __static_attributes__".split()
+)
+OF_MODULES = ("_forward_", "_backward_", "_state_dict", "_load_state_dict", "_non_persistent", "_is_")
+"""Bookkeeping of nn.Module; hooks are looked at by their number."""
+
+STATE, VALUES, RNG, INPUT, AMBIENT = "state", "values", "random state", "input", "mode"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that may change: a key to compare, a text to show, and what kind of thing it is."""
+
+    key: object
+    text: str
+    kind: str = STATE
+
+
+Picture = dict[Path, Fact]
+
+
+@dataclass
+class Painter:
+    """Takes pictures. What it has seen is kept alive, so that an id never comes to mean another."""
+
+    files: Mapping[str, ModuleType]
+    kept: list[object] = field(default_factory=list)
+
+    def paint(self, parts: Mapping[str, nn.Module], inputs: Mapping[str, Any]) -> Picture:
+        """Return what stands on the modules `parts`, in their files, and in a call's `inputs`."""
+        picture: Picture = {}
+        seen: set[int] = set()
+        for name, module in parts.items():
+            self._walk(picture, ("self", name), module, seen, 0)
+        for name, file in self.files.items():
+            for key, value in vars(file).items():
+                if not key.startswith("__") and not self._is_imported(value, file):
+                    self._walk(picture, ("file", name, key), value, set(), 0)
+        picture |= input_facts(inputs)
+        picture |= {("mode", n): Fact(t, t, AMBIENT) for n, t in read_ambient().items()}
+        picture |= {("random", n): Fact(t, "another state", RNG) for n, t in random_digests().items()}
+        return picture
+
+    def _is_imported(self, value: object, file: ModuleType) -> bool:
+        """Whether a file's global is another file's thing: no change of this file touches it."""
+        home = getattr(value, "__module__", None)
+        if isinstance(value, ModuleType):
+            return value.__name__ in ("torch", "math", "random") or value.__name__.count(".") > 0
+        return isinstance(value, (type, FunctionType)) and home != file.__name__
+
+    def _walk(self, into: Picture, path: Path, value: Any, seen: set[int], depth: int) -> None:
+        self.kept.append(value)
+        into[path] = fact = describe(value)
+        if depth >= DEEPEST or isinstance(value, PLAIN) or id(value) in seen:
+            return
+        seen = seen | {id(value)}
+        if isinstance(value, Tensor):
+            into[(*path, "values")] = Fact(_digest(value), "other values", VALUES)
+        for name, part in self._parts(value):
+            if fact.kind != RNG:
+                self._walk(into, (*path, name), part, seen, depth + 1)
+
+    def _parts(self, value: Any) -> Iterable[tuple[str, Any]]:
+        if isinstance(value, Mapping):
+            return [(str(key), each) for key, each in list(value.items())[:WIDEST]]
+        if isinstance(value, (list, tuple, deque)):
+            return [(str(index), each) for index, each in enumerate(value)][:WIDEST]
+        if isinstance(value, type):
+            own = {name: each for name, each in vars(value).items() if name not in BORING}
+            return [(name, unwrapped(each)) for name, each in own.items()]
+        if isinstance(value, FunctionType):
+            cells = value.__closure__ or ()
+            names = value.__code__.co_freevars
+            return [(name, _content(cell)) for name, cell in zip(names, cells, strict=True)]
+        if isinstance(value, nn.Module):
+            return self._attributes(value)
+        if isinstance(value, (ModuleType, MethodType, Tensor)):
+            return list(vars(value).items()) if isinstance(value, ModuleType) else []
+        if type(value).__module__ in {file.__name__ for file in self.files.values()} | {
+            "torch.amp.autocast_mode"
+        }:
+            return list(_variables(value).items())
+        return []
+
+    def _attributes(self, module: nn.Module) -> list[tuple[str, Any]]:
+        found = {
+            name: value
+            for name, value in vars(module).items()
+            if not name.startswith(OF_MODULES) and name not in ("_parameters", "_buffers", "_modules")
+        }
+        hooks = {
+            name: len(value)
+            for name, value in vars(module).items()
+            if name.endswith("_hooks") and name.startswith(("_forward", "_backward")) and value
+        }
+        parts = {**module._parameters, **module._buffers, **module._modules}
+        gradients = {
+            f"{name}.grad": parameter.grad is not None
+            for name, parameter in module._parameters.items()
+            if parameter is not None
+        }
+        return [*found.items(), *hooks.items(), *parts.items(), *gradients.items()]
+
+
+def _variables(value: object) -> dict[str, Any]:
+    slots = [name for cls in type(value).__mro__ for name in getattr(cls, "__slots__", ())]
+    found = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return found | getattr(value, "__dict__", {})
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def unwrapped(value: Any) -> Any:
+    """Return the function behind a descriptor of a class."""
+    if isinstance(value, property):
+        return value.fget
+    return getattr(value, "__func__", value)
+
+
+def describe(value: Any) -> Fact:
+    """Return what one value is, without what it holds."""
+    if isinstance(value, PLAIN):
+        return Fact((type(value), repr(value)), repr(value))
+    if isinstance(value, random.Random):
+        return Fact(hash(value.getstate()), "another state", RNG)
+    if isinstance(value, np.random.Generator):
+        return Fact(repr(value.bit_generator.state), "another state", RNG)
+    if isinstance(value, torch.Generator):
+        return Fact(_digest(value.get_state()), "another state", RNG)
+    if isinstance(value, Tensor):
+        return Fact((id(value), *_metadata(value)), f"tensor {' '.join(map(str, _metadata(value)))}")
+    if isinstance(value, FunctionType):
+        defaults = (repr(value.__defaults__), repr(value.__kwdefaults__))
+        return Fact((id(value), id(value.__code__), *defaults), f"function {value.__qualname__}")
+    if isinstance(value, CONTAINERS):
+        order = tuple(map(str, value)) if isinstance(value, dict) else ()
+        return Fact((type(value), len(value), order), f"{type(value).__name__} of {len(value)}")
+    if isinstance(value, type):
+        return Fact((id(value), tuple(map(id, value.__mro__))), f"class {value.__qualname__}")
+    return Fact((id(value), type(value)), f"{type(value).__name__} object")
+
+
+def _metadata(tensor: Tensor) -> tuple[object, ...]:
+    wants = "requires_grad" if tensor.requires_grad else ""
+    strides = tensor.stride() if tensor.layout == torch.strided else tensor.layout
+    return (str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape), strides, wants)
+
+
+def _digest(tensor: Tensor) -> str:
+    if tensor.layout != torch.strided or type(tensor) not in (Tensor, nn.Parameter):
+        return ""
+    plain = tensor.detach()
+    wide = plain.to(torch.float64) if plain.is_floating_point() else plain.to(torch.int64)
+    return blake2b(wide.numpy().tobytes(), digest_size=8).hexdigest()
+
+
+def input_facts(inputs: Mapping[str, Any]) -> Picture:
+    """Return what a call is given, and which of its arguments are or share one another."""
+    picture: Picture = {}
+    for name, value in inputs.items():
+        if isinstance(value, Tensor):
+            for key, fact in zip(("dtype", "size", "stride", "grad"), _metadata(value), strict=True):
+                picture["input", name, key] = Fact(fact, str(fact) or "no gradient", INPUT)
+            picture["input", name, "values"] = Fact(_digest(value), "other values", VALUES)
+        else:
+            text = f"list of {len(value)}" if isinstance(value, list) else repr(value)
+            picture["input", name] = Fact((type(value), text), text, INPUT)
+    names = list(inputs)
+    for index, first in enumerate(names):
+        for second in names[index + 1 :]:
+            relation = _relation(inputs[first], inputs[second])
+            if relation is not None:
+                picture["input", f"{first} and {second}"] = Fact(relation, relation, INPUT)
+    return picture
+
+
+def _relation(first: Any, second: Any) -> str | None:
+    if isinstance(first, list) and isinstance(second, list):
+        return "the same" if first is second else "different"
+    if not (isinstance(first, Tensor) and isinstance(second, Tensor)):
+        return None
+    if first is second:
+        return "the same"
+    if first.untyped_storage().data_ptr() != second.untyped_storage().data_ptr():
+        return "different"
+    return f"one storage, {abs(second.storage_offset() - first.storage_offset())} apart"
+
+
+def identities(parts: Mapping[str, nn.Module]) -> Picture:
+    """Return which parameters of the subject are one and the same object."""
+    owners: dict[int, list[str]] = {}
+    for part, module in parts.items():
+        for name, parameter in module.named_parameters(remove_duplicate=False):
+            owners.setdefault(id(parameter), []).append(f"{part}.{name}")
+    return {
+        ("tied", " and ".join(names)): Fact(True, "the same", STATE)
+        for names in owners.values()
+        if len(names) > 1
+    }
+
+
+__all__ = ["Fact", "Painter", "Picture", "class_path", "identities"]
