@@ -16,6 +16,9 @@ from torch import Tensor
 from rondo.sequences.step import Call
 from rondo.sequences.vocabulary import Dimension, InputSpec
 
+SPREAD = 0x9E3779B1
+"""2**32 over the golden ratio, odd: neighbouring seeds give numbers far apart (Knuth)."""
+
 DTYPES = {
     "float32": torch.float32,
     "float64": torch.float64,
@@ -80,6 +83,14 @@ def make_inputs(
     return inputs
 
 
+def seed_of(seed: int, call: Call, name: str) -> int:
+    """Return the seed of one input's values.
+
+    torch's CPU generator looks at the low 32 bits of a seed only, so all of it must lie there.
+    """
+    return (zlib.crc32(name.encode()) + (seed * 8 + call.value_seed) * SPREAD) % 2**32
+
+
 def _unique(name: str, taken: dict[str, object]) -> str:
     candidate, number = name, 2
     while candidate in taken:
@@ -103,9 +114,7 @@ def _make(
     if spec.kind == "list":
         return []
     # The device is named throughout: a step may have changed the default one.
-    generator = torch.Generator("cpu").manual_seed(
-        (seed * 8 + call.value_seed) * 2**32 + zlib.crc32(name.encode())
-    )
+    generator = torch.Generator("cpu").manual_seed(seed_of(seed, call, name))
     if spec.optional and call.value_seed % 2:
         return None
     if spec.kind == "index":

@@ -6,11 +6,10 @@ first; with `exact`, the expression gives bit for bit what the sequence's own ca
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rondo.frameworks.torch.inputs import sizes_of
+from rondo.frameworks.torch.inputs import seed_of, sizes_of
 from rondo.sequences.step import Call
 from rondo.sequences.vocabulary import Dimension, InputSpec
 
@@ -149,7 +148,7 @@ class InputWriter:
         return f"({value}).to(torch.{dtype})" if value != drawn else f"{value}.to(torch.{dtype})"
 
     def _generator(self, call: Call, name: str) -> str:
-        seed = (self.seed * 8 + call.value_seed) * 2**32 + zlib.crc32(name.encode())
+        seed = seed_of(self.seed, call, name)
         return f", generator=torch.Generator().manual_seed({seed})"
 
     def _alias(
