@@ -28,11 +28,10 @@ from rondo.campaign.stats import Stats
 from rondo.campaign.status import FindingNote
 from rondo.campaign.stop import StoppedError
 from rondo.findings.bucket import akin, bucket_of
-from rondo.findings.reproducer import Reproducer
-from rondo.findings.shorten import Shortener, explained_by
+from rondo.findings.reproducer import compose
+from rondo.findings.shorten import Shortened, Shortener, explained_by
 from rondo.oracle.result import Alarm, Identity, Result, Verdict
 from rondo.sequences.codec import decode
-from rondo.sequences.step import describe
 from rondo.sequences.vocabulary import Vocabulary
 
 CONFIRMATIONS = 2
@@ -126,12 +125,13 @@ class Triage:
             short = self._shortener(data, alarm).run()
             shown = self._shown_twice(short.data, short.alarm.identity)
         except StoppedError:
-            self._file(data, alarm.identity, confirmed, original=data, shortened=False)
+            self._file(data, alarm.identity, confirmed, original=data, reason="the campaign ended")
             raise
         if shown is None:
-            self._file(data, alarm.identity, confirmed, original=data, shortened=False)
+            reason = "fresh processes did not show the short form"
+            self._file(data, alarm.identity, confirmed, original=data, reason=reason)
         else:
-            self._file(short.data, short.alarm.identity, shown, original=data, shortened=True)
+            self._file(short.data, short.alarm.identity, shown, original=data, short=short)
 
     def _shortener(self, data: bytes, alarm: Alarm) -> Shortener:
         identity = alarm.identity
@@ -169,9 +169,19 @@ class Triage:
             return Result("fault")
 
     def _file(
-        self, data: bytes, identity: Identity, result: Result, *, original: bytes, shortened: bool
+        self,
+        data: bytes,
+        identity: Identity,
+        result: Result,
+        *,
+        original: bytes,
+        short: Shortened | None = None,
+        reason: str = "",
     ) -> None:
-        """Write a confirmed alarm down unless its bucket is known."""
+        """Write a confirmed alarm down unless its bucket is known.
+
+        `short` is what `data` was shortened to; without it, `reason` says why it was not.
+        """
         sequence = decode(data, self.vocabulary)
         bucket = bucket_of(identity, sequence)
         alarm = next(alarm for alarm in result.alarms if alarm.identity == identity)
@@ -180,18 +190,17 @@ class Triage:
         if bucket in self.register.buckets:
             self._count_known(identity)
             return
-        reproducer = Reproducer(
-            framework=self.vocabulary.framework,
-            data=data,
-            decoded=describe(sequence, self.vocabulary),
-            identity=identity,
-            step=alarm.step,
-            differences=alarm.differences,
-            steps=result.steps,
+        reproducer = compose(
+            data,
+            alarm,
+            self.vocabulary,
+            result=result,
             environment=self.register.environment or {},
             original=original,
             preloads=tuple(map(basename, self.preloads)),
             death=alarm.differences[0].retained if identity.verdict == DIED else "",
+            minimal=short is not None and short.minimal,
+            reason=short.reason if short else reason,
         )
         path, ours = self.artifacts.save(bucket, reproducer)
         self.register.buckets[bucket] = None
@@ -205,7 +214,7 @@ class Triage:
             path=str(path),
             steps=len(sequence.steps),
             execution=self.stats.executions,
-            shortened=shortened,
+            shortened=short is not None,
         )
         self.report(note)
 

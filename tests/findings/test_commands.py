@@ -106,6 +106,15 @@ def test_ctrl_c_keeps_the_best_and_resume_goes_on(
     assert executions(resumed.stdout) < executions(whole.stdout)
 
 
+def test_findings_of_a_campaign_are_minimal(rondo: Run, files: Path) -> None:
+    (files / "corpus").mkdir()
+    (files / "corpus" / "long.seq").write_bytes(LONG)
+    done = rondo("fuzz", "corpus", "-runs=0", "--framework", TOY)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(rondo("triage", "findings", "--json").stdout)["rows"]
+    assert (row["status"], row["steps"], row["minimal"]) == ("new", 3, True)
+
+
 def executions(printed: str) -> int:
     (line,) = (line for line in printed.splitlines() if " runs; " in line)
     return int(line.split(" steps in ")[1].split(" runs")[0])
