@@ -58,7 +58,7 @@ class TorchFramework(Framework):
             PROGRAM,
             COMPILER,
         )
-        self.backends = BACKENDS
+        self.backends: tuple[str, ...] = BACKENDS
         self._disk = False
 
     @cached_property
