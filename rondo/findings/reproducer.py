@@ -116,14 +116,16 @@ def unpack(content: bytes) -> Reproducer:
     if type(version) is not int or not 1 <= version <= VERSION:
         hint = "it needs a newer Rondo" if type(version) is int and version > VERSION else "damaged"
         raise ReproducerError(
-            f"reproducer version {str(version)[:20]}; this Rondo reads 1 to {VERSION}: {hint}"
+            f"reproducer version {repr(version)[:20]}; this Rondo reads 1 to {VERSION}: {hint}"
         )
     for added in range(version + 1, VERSION + 1):
         fields = {**ADDED[added], **fields}
     try:
         return _from_fields(fields)
     except (KeyError, TypeError, ValueError) as error:
-        raise ReproducerError(f"a reproducer with a wrong or missing field: {error}") from None
+        raise ReproducerError(
+            f"a reproducer with a wrong or missing field: {_one_line(error)}"
+        ) from None
 
 
 def unpack_map(content: bytes) -> dict[str, Any]:
@@ -143,9 +145,14 @@ def unpack_map(content: bytes) -> dict[str, Any]:
             raise ReproducerError("not a reproducer: it does not say that it is one")
         checked: dict[str, Any] = _checked(fields)
     except (ValueError, TypeError, msgpack.UnpackException, RecursionError) as error:
-        told = " ".join(str(error).split())[:100] or "truncated"
+        told = _one_line(error) or "truncated"
         raise ReproducerError(f"not a reproducer, or damaged ({told})") from None
     return checked
+
+
+def _one_line(error: Exception) -> str:
+    """Return what `error` says, which may quote the file, on one short line."""
+    return " ".join(str(error).split())[:100]
 
 
 def _checked(value: Any, depth: int = 0) -> Any:

@@ -133,6 +133,19 @@ def test_mutated_files_never_do_worse_than_an_error(finding: Reproducer) -> None
     assert refused > 300
 
 
+@pytest.mark.parametrize("name", ["a\nb", "a" * 5000])
+def test_what_a_file_holds_cannot_stretch_the_line(finding: Reproducer, name: str) -> None:
+    """An unknown field is quoted. Found by fuzz_targets/fuzz_reproducer_loader.py."""
+    fields = msgpack.unpackb(pack(finding))
+    for place in (fields, fields["identity"], fields["differences"][0]):
+        place[name] = "x"
+        with pytest.raises(ReproducerError) as caught:
+            unpack(msgpack.packb(fields))
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 200
+        del place[name]
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
