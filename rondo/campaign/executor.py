@@ -69,7 +69,7 @@ class Executor:
         A worker that dies of it is replaced at the next call, and nothing else happens: the same
         bytes have been run and judged. Raises ExecutionFaultError.
         """
-        worker, self._tracing = self._tracing, None
+        worker, self._tracing = self._present(self._tracing), None
         try:
             worker = worker or self._fork()
             worker.execute(data, self.limits, self.interrupted, trace=True)
@@ -165,8 +165,15 @@ class Executor:
         return result
 
     def _take(self) -> Worker:
-        worker, self._worker = self._worker, None
+        worker, self._worker = self._present(self._worker), None
         return worker or self._fork()
+
+    def _present(self, worker: Worker | None) -> Worker | None:
+        """Return `worker` unless it went with a server that another slot has replaced."""
+        if worker is not None and worker.generation != self.server.generation:
+            worker.disconnect()
+            return None
+        return worker
 
     def _fork(self) -> Worker:
         self.forks += 1

@@ -17,9 +17,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rondo.campaign import wire
 from rondo.campaign.deaths import Cause, Death, classify
@@ -148,6 +150,24 @@ class Worker:
         found: dict[str, str] = self._ask({"environment": 1}, limits, interrupted)["environment"]
         return found
 
+    def layers(self, limits: Limits, interrupted: Interrupted) -> list[dict[str, Any]]:
+        """Return what the compiler retains between calls, as `Framework.layers` describes it."""
+        found: list[dict[str, Any]] = self._ask({"layers": 1}, limits, interrupted)["layers"]
+        return found
+
+    def inspect(
+        self, data: bytes, position: int, limits: Limits, interrupted: Interrupted
+    ) -> dict[str, Any]:
+        """Return what the retained call at `position` relies on, as `Framework.inspect` says it.
+
+        Raises WorkerDiedError or ExecutionFaultError.
+        """
+        answer = self._ask({"data": data, "inspect": position}, limits, interrupted)
+        if "fault" in answer:
+            raise ExecutionFaultError(str(answer["fault"]))
+        inspection: dict[str, Any] = answer["inspection"]
+        return inspection
+
     def resident_bytes(self) -> int:
         """Return the memory this worker holds."""
         return resident_bytes(self.pid)
@@ -155,6 +175,11 @@ class Worker:
     def disconnect(self) -> None:
         """Close the connection, at which an idle worker ends."""
         self._connection.close()
+
+    def hang_up(self) -> None:
+        """End the conversation, whoever waits for an answer: another thread may."""
+        with suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
 
     def end(self) -> int:
         """End this worker and return its raw wait status. Raises ServerLostError."""
@@ -262,6 +287,9 @@ class Server:
         self.restarts = 0
         """How often it was lost and replaced."""
         self._workers: set[Worker] = set()
+        # The kernel tells a process of the end of the *thread* that started it, so that thread must
+        # live as long as the server: a slot that restarts one may end before the campaign does.
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix="starter")
         self.trees: tuple[str, ...] = ()
         self.vocabulary: Vocabulary = self._start()
 
@@ -270,6 +298,7 @@ class Server:
         wire_lost = "no connection to a new worker"
         try:
             answer = self._ask({"do": "fork"})
+            self._await_server()
             _, files, _, _ = socket.recv_fds(self._connection, 1, 1)
         except (wire.WireError, OSError) as error:
             raise ServerLostError(f"{wire_lost}: {error}") from None
@@ -309,6 +338,11 @@ class Server:
     def _ask(self, request: wire.Message) -> wire.Message:
         """Return the server's answer; others wait, since it answers one question at a time."""
         wire.send(self._connection, request)
+        self._await_server()
+        return wire.receive(self._connection)
+
+    def _await_server(self) -> None:
+        """Wait until the server says something. Raises WireError when it does not."""
         began = time.monotonic()
         stopped_since = 0.0
         while not select.select([self._connection], [], [], TICK)[0]:
@@ -316,11 +350,11 @@ class Server:
             if now - began > ANSWER_SECONDS:
                 raise wire.WireError("the server does not answer")
             stopped_since = _nudged(self._process.pid, now, stopped_since)
-        return wire.receive(self._connection)
 
     def close(self) -> None:
         """End the server, its workers and their files."""
         self._stop()
+        self._starter.shutdown()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self) -> Vocabulary:
@@ -335,7 +369,8 @@ class Server:
         self.folder.mkdir(exist_ok=True)
         self._log = self.folder / "server"
         with open(self._log, "wb") as log:
-            self._process = subprocess.Popen(
+            self._process = self._starter.submit(
+                subprocess.Popen,
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -343,7 +378,7 @@ class Server:
                 pass_fds=[theirs.fileno()],
                 env={**os.environ, **self._environment()},
                 start_new_session=True,
-            )
+            ).result()
         theirs.close()
         self._connection = ours
         try:
@@ -392,7 +427,7 @@ class Server:
 
     def _stop(self) -> None:
         for worker in self._workers:
-            worker.disconnect()
+            worker.hang_up()
         self._workers.clear()
         self._connection.close()
         self._process.terminate()
