@@ -22,18 +22,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "bugs"))
 
-from cases import BACKENDS, CASES  # noqa: E402  (a script of the bench, not a package)
+from cases import BACKENDS, CASES
 
-from rondo.campaign.executor import Executor  # noqa: E402
-from rondo.campaign.pool import ExecutionFaultError, Limits, Server  # noqa: E402
-from rondo.findings import replay  # noqa: E402
-from rondo.findings.export import ExportError, export, request_of  # noqa: E402
-from rondo.findings.export_check import run_script  # noqa: E402
-from rondo.findings.shorten import shorten  # noqa: E402
-from rondo.frameworks.base import Framework  # noqa: E402
-from rondo.frameworks.registry import load_framework  # noqa: E402
-from rondo.oracle.result import Result  # noqa: E402
-from rondo.sequences.codec import decode, encode  # noqa: E402
+from rondo.campaign.executor import Executor
+from rondo.campaign.pool import ExecutionFaultError, Limits, Server
+from rondo.findings import replay
+from rondo.findings.export import ExportError, export, request_of
+from rondo.findings.export_check import run_script
+from rondo.findings.shorten import shorten
+from rondo.frameworks.base import Framework
+from rondo.frameworks.registry import load_framework
+from rondo.oracle.result import Result
+from rondo.sequences.codec import decode, encode
 
 FOUND = Path(__file__).parent / "bugs" / "found"
 LONGEST = 60

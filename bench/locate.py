@@ -26,6 +26,7 @@ from seeded import Fault, Workers, all_faults  # noqa: E402
 
 from rondo.campaign.locating import Laboratory  # noqa: E402
 from rondo.campaign.pool import ExecutionFaultError  # noqa: E402
+from rondo.errors import RondoError  # noqa: E402
 from rondo.sequences.codec import encode  # noqa: E402
 
 LAYER_OF_KIND = {
@@ -127,7 +128,7 @@ def located(laboratory: Laboratory, data: bytes) -> tuple[str, str]:
     """Return the layer that is named for the first alarm of a sequence, and why."""
     try:
         result = laboratory.executor.run_fresh(data)
-    except ExecutionFaultError as error:
+    except (ExecutionFaultError, RondoError) as error:
         return "", f"cannot be executed: {error}"
     if not result.alarms:
         return "", f"no alarm ({result.verdict})"

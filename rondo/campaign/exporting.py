@@ -6,9 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from rondo.campaign.loading import load
-from rondo.campaign.replaying import replay_file
+from rondo.campaign.locating import Laboratory, shown_here
+from rondo.campaign.pool import Server
+from rondo.campaign.preload import check_preloads
 from rondo.errors import PreloadError
-from rondo.findings.export import Exported, ExportError, export, request_of
+from rondo.findings.export import Exported, export, request_of
+from rondo.findings.export_check import run_script
+from rondo.findings.export_issue import Issue, issue_text
+from rondo.findings.replay import check_vocabulary, read
 from rondo.sequences.codec import decode
 
 
@@ -21,21 +26,36 @@ def export_file(
     form: str = "script",
 ) -> Exported:
     """Write the finding in `file` as a `script`, an `issue` or a `test`. Raises RondoError."""
-    replayed = replay_file(file, framework=framework, preloads=preloads, seconds=seconds)
-    alarm = replayed.alarm
-    if alarm is None:
-        raise ExportError(f"{file}: the bug does not show here ({replayed.result.verdict})")
-    adapter = load(replayed.replayable.framework if ":" not in framework else framework)
-    vocabulary = adapter.vocabulary()
-    environment = adapter.environment()
-    request = request_of(
-        decode(replayed.replayable.data, vocabulary),
-        alarm,
-        vocabulary,
-        version=environment.get(adapter.name, ""),
-        preludes=tuple(map(_source, preloads)),
-    )
-    return export(replace(request), adapter, seconds=seconds)
+    check_preloads(preloads)
+    replayable = read(file, framework=framework)
+    name = replayable.framework if ":" not in framework else framework
+    server = Server(name, preloads=preloads)
+    try:
+        check_vocabulary(replayable, server.vocabulary)
+        laboratory = Laboratory.of(server, seconds)
+        alarm = shown_here(laboratory, replayable, file)
+        environment = laboratory.executor.environment()
+        request = request_of(
+            decode(replayable.data, server.vocabulary),
+            alarm,
+            server.vocabulary,
+            version=environment.get(name, ""),
+            preludes=tuple(map(_source, preloads)),
+        )
+        if form == "test":
+            request = replace(request, form=form)
+        located = None
+        if form == "issue":
+            located = laboratory.locate(replayable.data, alarm, thorough=True)
+            request = replace(request, establishing=located.establishing)
+    finally:
+        server.close()
+    exported = export(request, load(name), seconds=seconds)
+    if located is None:
+        return exported
+    ran = run_script(exported.text, seconds=seconds)
+    issue = Issue(name, exported, ran, alarm, located, environment)
+    return Exported(issue_text(issue), exported.layout)
 
 
 def _source(path: str) -> str:

@@ -58,9 +58,7 @@ class Laboratory:
         except ServerLostError:
             return {}
         try:
-            return worker.inspect(
-                data, position, self.executor.limits, self.executor.interrupted
-            )
+            return worker.inspect(data, position, self.executor.limits, self.executor.interrupted)
         except (ExecutionFaultError, WorkerDiedError, ServerLostError):
             return {}
         finally:
@@ -74,17 +72,22 @@ class Laboratory:
             found = worker.layers(self.executor.limits, self.executor.interrupted)
         finally:
             _end(worker)
-        return tuple(
-            Layer(**{**each, "drop": tuple(map(tuple, each["drop"]))})  # type: ignore[arg-type]
-            for each in found
-        )
+        return tuple(Layer(**{**each, "drop": tuple(map(tuple, each["drop"]))}) for each in found)
 
-    def locate(self, data: bytes, alarm: Alarm) -> Located:
+    def locate(self, data: bytes, alarm: Alarm, *, thorough: bool = False) -> Located:
         """Locate the fault of `alarm` in the sequence `data`."""
         if alarm.identity.verdict == Verdict.MASKED.value:
             self.executor.always_reset = True
         vocabulary = self.server.vocabulary
-        return locate(data, alarm, self.execute, self.inspect, vocabulary, self.layers())
+        return locate(
+            data,
+            alarm,
+            self.execute,
+            self.inspect,
+            vocabulary,
+            self.layers(),
+            thorough=thorough,
+        )
 
 
 def _end(worker: Any) -> None:
@@ -110,6 +113,7 @@ def locate_file(
     framework: str = "torch",
     preloads: tuple[str, ...] = (),
     seconds: float = 120.0,
+    thorough: bool = False,
 ) -> LocatedFile:
     """Locate the fault of the finding in `file`. Raises RondoError."""
     check_preloads(preloads)
@@ -120,7 +124,7 @@ def locate_file(
         check_vocabulary(replayable, server.vocabulary)
         laboratory = Laboratory.of(server, seconds)
         alarm = shown_here(laboratory, replayable, file)
-        located = laboratory.locate(replayable.data, alarm)
+        located = laboratory.locate(replayable.data, alarm, thorough=thorough)
         sequence = decode(replayable.data, server.vocabulary)
         return LocatedFile(file, describe(sequence, server.vocabulary), alarm, located)
     finally:

@@ -7,10 +7,11 @@ layouts from the most readable to the most faithful; the first one whose script 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from rondo.errors import RondoError
-from rondo.findings.export_check import check_script
+from rondo.findings.export_check import check_script, check_test
 from rondo.frameworks.base import Framework, Script, ScriptRequest
 from rondo.oracle.result import Alarm
 from rondo.sequences.step import Change, Sequence
@@ -29,6 +30,8 @@ class Exported:
 
     text: str
     layout: str
+    compiler_off: Mapping[str, str] = field(default_factory=dict)
+    """The environment in which the compiler does nothing, and the script shows nothing."""
 
     @property
     def lines(self) -> int:
@@ -40,15 +43,16 @@ def export(request: ScriptRequest, framework: Framework, *, seconds: float = 120
     """Return the most readable script that shows the bug. Raises ExportError if none does."""
     if not request.alarm.differences:
         raise ExportError("the finding says nothing of what differs")
+    check = check_test if request.form == "test" else check_script
     tried: list[str] = []
     last: Script | None = None
     for script in framework.scripts(request):
         if last is not None and script.text == last.text:
             continue
         last = script
-        reason = check_script(script, seconds=seconds)
+        reason = check(script, seconds=seconds)
         if not reason:
-            return Exported(script.text, script.layout)
+            return Exported(script.text, script.layout, script.compiler_off)
         tried.append(f"{script.layout}: {reason}")
     if not tried:
         raise ExportError(f"{framework.name} has no way to write this finding as a script")

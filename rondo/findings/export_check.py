@@ -2,13 +2,14 @@
 
 The key insight: a script that shows a difference proves nothing as long as it might show one for a
 reason of its own. So it runs twice in fresh processes: as it is, where it must say BUG and leave
-with 1, and with the compiler switched off, where it must say ok and leave with 0. In neither is
-Rondo importable.
+with 1, and with the compiler switched off, where it must say ok, leave with 0 and have seen the
+very same thing in all its runs. In neither is Rondo importable.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ from rondo.frameworks.base import Script
 SHOWS, CLEAN = "BUG: ", "ok: "
 """How the one line that a script prints begins."""
 
-NAME = "script.py"
+NAME = "test_script.py"
 
 START = """
 import sys
@@ -30,6 +31,14 @@ sys.argv = [{path!r}]
 exec(compile(open({path!r}).read(), {path!r}, "exec"))
 """
 """What runs a script: as `python -I FILE` would, with an import of Rondo refused."""
+
+START_TEST = """
+import sys
+sys.modules["rondo"] = None
+import pytest
+sys.exit(pytest.main([{path!r}, "-q", "-p", "no:cacheprovider"]))
+"""
+"""What runs a test, likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,13 @@ class Ran:
         return f"exit code {self.code}, {said[:200]}"
 
 
-def run_script(text: str, *, seconds: float, environment: Mapping[str, str] | None = None) -> Ran:
+def run_script(
+    text: str,
+    *,
+    seconds: float,
+    environment: Mapping[str, str] | None = None,
+    start: str = START,
+) -> Ran:
     """Run `text` in a fresh process, in an empty folder, without Rondo. Never raises."""
     with tempfile.TemporaryDirectory(prefix="rondo-script-") as folder:
         path = Path(folder) / NAME
@@ -72,7 +87,7 @@ def run_script(text: str, *, seconds: float, environment: Mapping[str, str] | No
         caches = {"TORCHINDUCTOR_CACHE_DIR": f"{folder}/cache", "TMPDIR": folder}
         try:
             done = subprocess.run(
-                [sys.executable, "-I", "-c", START.format(path=str(path))],
+                [sys.executable, "-I", "-c", start.format(path=str(path))],
                 cwd=folder,
                 env={**os.environ, **caches, **(environment or {})},
                 capture_output=True,
@@ -91,4 +106,27 @@ def check_script(script: Script, *, seconds: float) -> str:
     if not ran.shows:
         return ran.describe()
     control = run_script(script.text, seconds=seconds, environment=script.compiler_off)
-    return "" if control.clean else f"with the compiler switched off: {control.describe()}"
+    if control.clean and re.search(script.agrees, control.verdict):
+        return ""
+    return f"with the compiler switched off: {control.describe()}"
+
+
+def check_test(script: Script, *, seconds: float) -> str:
+    """Return why a test is no proof of the bug; empty when it is one.
+
+    It must fail as it is expected to, and pass - which a strict expectation reports as a failure -
+    with the compiler switched off.
+    """
+    ran = run_script(script.text, seconds=seconds, start=START_TEST)
+    if ran.code != 0 or "1 xfailed" not in ran.printed:
+        return f"as a test: exit code {ran.code}, {_last_line(ran.printed)}"
+    control = run_script(
+        script.text, seconds=seconds, start=START_TEST, environment=script.compiler_off
+    )
+    if control.code == 1 and "[XPASS(strict)]" in control.printed:
+        return ""
+    return f"as a test, the compiler switched off: {_last_line(control.printed)}"
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["nothing printed"])[-1][:200]

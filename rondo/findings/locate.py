@@ -20,7 +20,7 @@ from rondo.findings.bucket import akin
 from rondo.frameworks.base import Layer
 from rondo.oracle.result import Alarm, Identity, Result, Verdict
 from rondo.sequences.codec import decode, encode
-from rondo.sequences.step import Call, Change, Sequence, describe_step
+from rondo.sequences.step import OPTION_CHOICES, Call, Change, Sequence, describe_step
 from rondo.sequences.vocabulary import COMPILER, Vocabulary
 
 Execute = Callable[[bytes], Result | None]
@@ -84,6 +84,9 @@ class Inspection:
     leaked: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
     drifted: tuple[str, ...] = ()
+    errors: tuple[float, ...] = ()
+    """Worst errors of eager and retained against float64, and whether the framework's own
+    comparison calls the two equal; empty where no floats differ."""
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Inspection:
@@ -95,8 +98,12 @@ class Inspection:
             for c in data["changed"]
         )
         guards = tuple((kind, text) for kind, text in data["guards"])
-        plain = {name: data[name] for name in ("frame", "entry", "compiled_at", "since", "held", "count")}
-        many = {name: tuple(data[name]) for name in ("leaked", "drawn", "drifted")}
+        plain: dict[str, Any] = {
+            name: data[name] for name in ("frame", "entry", "compiled_at", "since", "held", "count")
+        }
+        many: dict[str, Any] = {
+            name: tuple(data[name]) for name in ("leaked", "drawn", "drifted", "errors")
+        }
         return cls(guards=guards, changed=changed, **plain, **many)
 
 
@@ -117,6 +124,8 @@ class Located:
     between: tuple[str, ...]
     """The steps from the establishing to the exposing one, both included."""
     inspection: Inspection = field(default_factory=Inspection)
+    settings: tuple[tuple[str, str], ...] = ()
+    """Outcomes under other compile options, asked for reports only."""
 
     @property
     def unguarded(self) -> tuple[Touched, ...]:
@@ -139,7 +148,10 @@ class Locator:
         inspect: Inspect,
         vocabulary: Vocabulary,
         layers: tuple[Layer, ...],
+        *,
+        thorough: bool = False,
     ) -> None:
+        self.thorough = thorough
         whole = decode(data, vocabulary)
         self.sequence = whole.with_steps(whole.steps[: alarm.step + 1])
         self.alarm = alarm
@@ -176,6 +188,7 @@ class Locator:
             exposing=self.alarm.step,
             between=self._between(establishing),
             inspection=inspection,
+            settings=tuple(self._settings(sequence)) if self.thorough else (),
         )
 
     # ------------------------------------------------------------------------------ experiments
@@ -188,6 +201,21 @@ class Locator:
         """Yield the outcome on each back end, from the cheapest to the sequence's own."""
         for name in self.vocabulary.backends[: self.sequence.options.backend + 1]:
             yield name, self._outcome(self._on(name), self.alarm.step)
+
+    def _settings(self, sequence: Sequence) -> Iterator[tuple[str, str]]:
+        """Yield the outcome with each compile option at each of its other choices."""
+        options = sequence.options
+        for name, choices in OPTION_CHOICES.items():
+            for number, choice in enumerate(choices):
+                if number != getattr(options, name):
+                    other = replace(sequence, options=replace(options, **{name: number}))
+                    yield f"{name}={choice}", self._outcome(other, self.alarm.step)
+        last = len(self.vocabulary.backends) - 1
+        for number, mode in enumerate(self.vocabulary.modes):
+            # Modes belong to the dearest back end.
+            if options.backend == last and number != options.mode:
+                other = replace(sequence, options=replace(options, mode=number))
+                yield f"mode={mode}", self._outcome(other, self.alarm.step)
 
     def _outcome(self, sequence: Sequence, position: int) -> str:
         """Run `sequence`; say whether its call at `position` still shows the same difference."""
@@ -229,7 +257,7 @@ class Locator:
         return tuple(Change(COMPILER, actions.index(name), value) for name, value in layer.drop)
 
     def _never_learns(self, sequence: Sequence) -> bool:
-        """Whether the difference goes away once sizes and numbers are forgotten before each call."""
+        """Whether the difference goes away where nothing is learned of sizes and numbers."""
         layer = next((layer for layer in self.layers if layer.name == LEARNED), None)
         if layer is None:
             return False
@@ -315,6 +343,11 @@ def locate(
     inspect: Inspect,
     vocabulary: Vocabulary,
     layers: tuple[Layer, ...],
+    *,
+    thorough: bool = False,
 ) -> Located:
-    """Return where the fault of `alarm` in the sequence `data` lies."""
-    return Locator(data, alarm, execute, inspect, vocabulary, layers).run()
+    """Return where the fault of `alarm` in the sequence `data` lies.
+
+    With `thorough`, other compile options are tried as well, as reports want them.
+    """
+    return Locator(data, alarm, execute, inspect, vocabulary, layers, thorough=thorough).run()

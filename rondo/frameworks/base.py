@@ -69,15 +69,21 @@ class ScriptRequest:
     title: str = ""
     preludes: tuple[str, ...] = ()
     """Sources of the user's preloads, in order."""
+    form: str = "script"
+    """`script`, or `test` for one that pytest runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script, how it is laid out, and the environment in which its compiler does nothing."""
+    """A script, how it is laid out, and the environment in which its compiler does nothing.
+
+    `agrees` is a regular expression that the script's line must match then: all arms are equal.
+    """
 
     layout: str
     text: str
     compiler_off: Mapping[str, str]
+    agrees: str = ""
 
 
 class Program(ABC):

@@ -32,7 +32,12 @@ AMBIENT = {
     "DEFAULT_DEVICE": "default device",
     "LAMBDA_GUARD": "relation",
 }
-BOILERPLATE = ("_dynamic_indices", "_unbacked_indices", "_static_indices", "top_saved_tensors_hooks")
+BOILERPLATE = (
+    "_dynamic_indices",
+    "_unbacked_indices",
+    "_static_indices",
+    "top_saved_tensors_hooks",
+)
 """What every entry is guarded on, and what says nothing of the program."""
 
 
@@ -157,7 +162,11 @@ def _parse(lines: Iterable[str], names: Names) -> Iterator[Guard]:
 
 def readable(text: str, names: Names) -> str:
     """Return a guard's text over the subject's own names, without object ids."""
-    text = re.sub(r"___check_(\w+)_id\((.*), \d+\)(?:, type=<class '(?:.*\.)?(\w+)'>)?", r"\1 of \2 is the same \3", text)
+    text = re.sub(
+        r"___check_(\w+)_id\((.*), \d+\)(?:, type=<class '(?:.*\.)?(\w+)'>)?",
+        r"\1 of \2 is the same \3",
+        text,
+    )
     for number, construct in enumerate(names.constructs):
         text = text.replace(f"L['self']._modules['tail']._modules['{number}']", construct)
     for number, name in enumerate(names.inputs):

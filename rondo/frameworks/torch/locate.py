@@ -10,18 +10,25 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+import torch
 from torch import nn
+from torch._dynamo.utils import same
 
 from rondo.frameworks.base import Arm, Framework, Layer
 from rondo.frameworks.torch import guards
 from rondo.frameworks.torch.ambient import random_digests, read_ambient
 from rondo.frameworks.torch.locate_picture import Painter, Picture, identities
 from rondo.frameworks.torch.program import TorchProgram
+from rondo.oracle.compare import compare
+from rondo.oracle.observation import Observation
 from rondo.sequences.step import Call, Change, Sequence
 from rondo.sequences.vocabulary import COMPILER
 
 LAYERS = (
-    Layer("aotautograd-cache", "the disk cache of AOTAutograd", (("drop_disk_cache", 1),), disk=True),
+    Layer(
+        "aotautograd-cache", "the disk cache of AOTAutograd", (("drop_disk_cache", 1),), disk=True
+    ),
     Layer("fx-graph-cache", "the disk cache of FX graphs", (("drop_disk_cache", 0),), disk=True),
     Layer(
         "disk caches",
@@ -38,7 +45,9 @@ SHOWN_GUARDS = 60
 SHOWN_CHANGES = 40
 
 
-def inspect(framework: Framework, files: Mapping[str, ModuleType], sequence: Sequence, position: int) -> dict[str, Any]:
+def inspect(
+    framework: Framework, files: Mapping[str, ModuleType], sequence: Sequence, position: int
+) -> dict[str, Any]:
     """Run the steps up to the call at `position`, eagerly and retained, and compare what is there.
 
     Returns plain data: the entry that served the call, its guards, and what had changed since the
@@ -55,7 +64,36 @@ def inspect(framework: Framework, files: Mapping[str, ModuleType], sequence: Seq
             assert isinstance(program, TorchProgram)
             retained = _Trial(program, files, sequence, position, compiled=True)
             retained.run()
-            return retained.report(eager)
+        with framework.arm(sequence, Arm.REFERENCE) as program:
+            assert isinstance(program, TorchProgram)
+            exact = _Trial(program, files, sequence, position, compiled=False)
+            exact.run()
+        return retained.report(eager) | {"errors": errors(eager, retained, exact)}
+
+
+def errors(eager: _Trial, retained: _Trial, exact: _Trial) -> list[float]:
+    """Return the worst errors of eager and retained against float64, and what `same` says.
+
+    Of the first path whose floats differ; empty where there is none.
+    """
+    seen = [trial.seen for trial in (eager, retained, exact)]
+    if any(each is None or not each.returned for each in seen):
+        return []
+    ours, theirs, truths = (each.leaves for each in seen if each is not None)
+    for mismatch in compare(seen[0], seen[1], lambda: truths):  # type: ignore[arg-type]
+        path = mismatch.path
+        leaves = [leaves.get(path) for leaves in (ours, theirs, truths)]
+        values = [leaf.values for leaf in leaves if leaf is not None and leaf.values is not None]
+        if mismatch.effect != "value" or len(values) < 3 or values[0].dtype != np.float64:
+            continue
+        first, second, truth = (torch.from_numpy(np.atleast_1d(each)) for each in values)
+        if first.shape != second.shape or truth.shape != first.shape:
+            continue
+        dtype = getattr(torch, leaves[0].dtype, torch.float64)  # type: ignore[union-attr]
+        equal = same(first.to(dtype), second.to(dtype), truth, log_error=lambda *_: None)
+        worst = [float((each - truth).abs().max()) for each in (first, second)]
+        return [*worst, float(equal)]
+    return []
 
 
 class _Trial:
@@ -86,6 +124,7 @@ class _Trial:
         self.held: dict[str, bool] = {}
         self.scope: dict[str, Any] = {}
         self.inputs: tuple[str, ...] = ()
+        self.seen: Observation | None = None
 
     def run(self) -> None:
         """Run every step up to the judged one."""
@@ -108,10 +147,11 @@ class _Trial:
         if number == self.position and self.compiled:
             self.program.target = self._checking(original)  # type: ignore[method-assign]
         try:
-            self.program.call(call, compiled=self.compiled)
+            observation = self.program.call(call, compiled=self.compiled)
         finally:
             self.program.target = original  # type: ignore[method-assign]
         if number == self.position:
+            self.seen = observation
             self.random = random_digests()
             self.drawn = [name for name in before if before[name] != self.random[name]]
         for code in guards.live_codes():

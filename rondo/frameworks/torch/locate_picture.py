@@ -21,18 +21,39 @@ import torch
 from torch import Tensor, nn
 
 from rondo.frameworks.torch.ambient import random_digests, read_ambient
-from rondo.frameworks.torch.guards import Path, class_path
+from rondo.frameworks.torch.guards import Path
 
 DEEPEST = 6
 WIDEST = 32
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, enum.Enum)
 CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 BORING = frozenset(
-    "__dict__ __weakref__ __doc__ __module__ __annotations__ __qualname__ __dataclass_fields__"
-    " __dataclass_params__ __match_args__ __abstractmethods__ _abc_impl __parameters__"
-    " __orig_bases__ __firstlineno__ __static_attributes__".split()
+    [
+        "__dict__",
+        "__weakref__",
+        "__doc__",
+        "__module__",
+        "__annotations__",
+        "__qualname__",
+        "__dataclass_fields__",
+        "__dataclass_params__",
+        "__match_args__",
+        "__abstractmethods__",
+        "_abc_impl",
+        "__parameters__",
+        "__orig_bases__",
+        "__firstlineno__",
+        "__static_attributes__",
+    ]
 )
-OF_MODULES = ("_forward_", "_backward_", "_state_dict", "_load_state_dict", "_non_persistent", "_is_")
+OF_MODULES = (
+    "_forward_",
+    "_backward_",
+    "_state_dict",
+    "_load_state_dict",
+    "_non_persistent",
+    "_is_",
+)
 """Bookkeeping of nn.Module; hooks are looked at by their number."""
 
 STATE, VALUES, RNG, INPUT, AMBIENT = "state", "values", "random state", "input", "mode"
@@ -69,7 +90,9 @@ class Painter:
                     self._walk(picture, ("file", name, key), value, set(), 0)
         picture |= input_facts(inputs)
         picture |= {("mode", n): Fact(t, t, AMBIENT) for n, t in read_ambient().items()}
-        picture |= {("random", n): Fact(t, "another state", RNG) for n, t in random_digests().items()}
+        picture |= {
+            ("random", n): Fact(t, "another state", RNG) for n, t in random_digests().items()
+        }
         return picture
 
     def _is_imported(self, value: object, file: ModuleType) -> bool:
@@ -117,7 +140,8 @@ class Painter:
         found = {
             name: value
             for name, value in vars(module).items()
-            if not name.startswith(OF_MODULES) and name not in ("_parameters", "_buffers", "_modules")
+            if not name.startswith(OF_MODULES)
+            and name not in ("_parameters", "_buffers", "_modules")
         }
         hooks = {
             name: len(value)
@@ -164,7 +188,9 @@ def describe(value: Any) -> Fact:
     if isinstance(value, torch.Generator):
         return Fact(_digest(value.get_state()), "another state", RNG)
     if isinstance(value, Tensor):
-        return Fact((id(value), *_metadata(value)), f"tensor {' '.join(map(str, _metadata(value)))}")
+        return Fact(
+            (id(value), *_metadata(value)), f"tensor {' '.join(map(str, _metadata(value)))}"
+        )
     if isinstance(value, FunctionType):
         defaults = (repr(value.__defaults__), repr(value.__kwdefaults__))
         return Fact((id(value), id(value.__code__), *defaults), f"function {value.__qualname__}")
@@ -195,7 +221,9 @@ def input_facts(inputs: Mapping[str, Any]) -> Picture:
     picture: Picture = {}
     for name, value in inputs.items():
         if isinstance(value, Tensor):
-            for key, fact in zip(("dtype", "size", "stride", "grad"), _metadata(value), strict=True):
+            for key, fact in zip(
+                ("dtype", "size", "stride", "grad"), _metadata(value), strict=True
+            ):
                 picture["input", name, key] = Fact(fact, str(fact) or "no gradient", INPUT)
             picture["input", name, "values"] = Fact(_digest(value), "other values", VALUES)
         else:
@@ -219,7 +247,7 @@ def _relation(first: Any, second: Any) -> str | None:
         return "the same"
     if first.untyped_storage().data_ptr() != second.untyped_storage().data_ptr():
         return "different"
-    return f"one storage, {abs(second.storage_offset() - first.storage_offset())} apart"
+    return f"one storage, {abs(int(second.storage_offset()) - int(first.storage_offset()))} apart"
 
 
 def identities(parts: Mapping[str, nn.Module]) -> Picture:
@@ -233,6 +261,3 @@ def identities(parts: Mapping[str, nn.Module]) -> Picture:
         for names in owners.values()
         if len(names) > 1
     }
-
-
-__all__ = ["Fact", "Painter", "Picture", "class_path", "identities"]

@@ -7,7 +7,8 @@ caller takes the first whose script shows the bug - and shows none with the comp
 1. *side by side*: one model; its eager call stands next to its compiled one;
 2. *runs*: a function that runs the steps eagerly, retained and after a reset, on a model each;
 3. *processes*: the same, each run in a forked process, for state of classes and globals;
-4. the last two with the very inputs of the sequence, the reset run's past eager;
+4. the last two with classes as they are, and with the very inputs of the sequence, the reset run's
+   past eager;
 5. the same over the subject exactly as Rondo builds it.
 """
 
@@ -18,6 +19,7 @@ import re
 from collections.abc import Iterator
 from collections.abc import Sequence as ManySteps
 from dataclasses import dataclass
+from types import ModuleType
 
 from rondo.frameworks.base import Script, ScriptRequest
 from rondo.frameworks.torch.script_changes import PROGRAM_MODULE, ChangeWriter, Compilation
@@ -41,13 +43,35 @@ from rondo.frameworks.torch.script_observe import (
 from rondo.frameworks.torch.script_source import Slice, import_lines, source_of
 from rondo.frameworks.torch.script_steps import Program, StepWriter
 from rondo.oracle.result import Verdict
-from rondo.sequences.step import Call, Change, Sequence
+from rondo.sequences.step import Call, Change
 from rondo.sequences.vocabulary import COMPILER, PROGRAM, Vocabulary
-from rondo.subjects.target import Architecture
+from rondo.subjects.target import Architecture, Construct
 
 HARNESS = frozenset(
-    "model compiled f x out run arm got fresh expected same bug sys torch nn functools apart pool"
-    " backward grads saved multiprocessing".split()
+    [
+        "model",
+        "compiled",
+        "f",
+        "x",
+        "out",
+        "run",
+        "arm",
+        "got",
+        "fresh",
+        "expected",
+        "same",
+        "bug",
+        "sys",
+        "torch",
+        "nn",
+        "functools",
+        "apart",
+        "pool",
+        "backward",
+        "grads",
+        "saved",
+        "multiprocessing",
+    ]
 )
 """Names that the script itself uses."""
 
@@ -61,18 +85,22 @@ class Plan:
 
     style: str = "runs"
     """`side by side`, `runs` or `processes`."""
+    trim: bool = False
     exact: bool = False
     whole: bool = False
 
     def __str__(self) -> str:
         words = [self.style]
+        words += ["trimmed"] if self.trim else []
         words += ["exact inputs"] if self.exact else []
         words += ["whole subject"] if self.whole else []
         return ", ".join(words)
 
 
 PLANS = (
-    Plan("side by side"),
+    Plan("side by side", trim=True),
+    Plan("runs", trim=True),
+    Plan("processes", trim=True),
     Plan("runs"),
     Plan("processes"),
     Plan("runs", exact=True),
@@ -85,6 +113,13 @@ COMPILER_OFF = {"TORCH_COMPILE_DISABLE": "1"}
 """Under this `torch.compile` gives back what it was given: a script must show nothing then."""
 
 
+AGREES = (
+    r"^ok: (?:(?:retained|compiled) off by 0(?:\.0)?(?:, after .*off by 0(?:\.0)?)?"
+    r"|eager (?P<seen>.*), (?:retained|compiled) (?P=seen)(?:, after \S+ (?P=seen))?)$"
+)
+"""What a script prints when nothing at all differs."""
+
+
 def write_scripts(
     request: ScriptRequest, architectures: Places, constructs: Places, vocabulary: Vocabulary
 ) -> Iterator[Script]:
@@ -94,7 +129,7 @@ def write_scripts(
             text = ScriptWriter(request, plan, architectures, constructs, vocabulary).write()
         except UnwritableError:
             continue
-        yield Script(str(plan), text, COMPILER_OFF)
+        yield Script(str(plan), text, COMPILER_OFF, AGREES)
 
 
 class ScriptWriter:
@@ -113,10 +148,11 @@ class ScriptWriter:
         self.constructs = constructs
         self.vocabulary = vocabulary
         self.sequence = request.sequence
-        self.files: dict[str, object] = {**constructs}
+        self.files: dict[str, tuple[Architecture | Construct, ModuleType]] = {**constructs}
         spec = self.sequence.subject
-        self.architecture, _ = architectures[spec.architecture]
-        assert isinstance(self.architecture, Architecture)
+        architecture, _ = architectures[spec.architecture]
+        assert isinstance(architecture, Architecture)
+        self.architecture: Architecture = architecture
         self.files[spec.architecture] = architectures[spec.architecture]
         self.pieces = Slice()
         self.model: ModelText = write_model(
@@ -148,9 +184,16 @@ class ScriptWriter:
             raise UnwritableError("side by side: a step is for the retained arm alone")
         built = {class_name(self.architecture)}
         built |= {class_name(self.constructs[name][0]) for name in self._names()}
-        definitions = definition_texts(self.pieces, self.architecture.features, built, renamed)
-        definitions += [self.model.definition] if self.model.definition else []
         body = self._body(program, steps, first_wrap, observers)
+        rest = [self.model.definition, *program.functions, *body]
+        definitions = definition_texts(
+            self.pieces,
+            self.architecture.features,
+            built,
+            renamed,
+            [ast.parse(text) for text in rest] if self.plan.trim else None,
+        )
+        definitions += [self.model.definition] if self.model.definition else []
         parts = [*definitions, *program.functions, *body]
         header = self._header(program, "\n".join(parts))
         return tidy("\n\n".join([header, *self._joined(parts)]) + "\n")
@@ -161,6 +204,8 @@ class ScriptWriter:
     def _check_plan(self) -> None:
         if self.plan.style != "side by side":
             return
+        if self.request.form == "test":
+            raise UnwritableError("side by side: a test is a function")
         call = self.sequence.steps[self.judged]
         assert isinstance(call, Call)
         place = self.difference.path
@@ -174,7 +219,7 @@ class ScriptWriter:
     def _gather(self, changes: ChangeWriter) -> None:
         for step in self._changes():
             action = self.vocabulary.targets_by_name[step.target].actions[step.action].name
-            module = PROGRAM_MODULE if step.target == PROGRAM else self.files[step.target][1]  # type: ignore[index]
+            module = PROGRAM_MODULE if step.target == PROGRAM else self.files[step.target][1]
             changes.gather(step, action, module)
         if any(step.target == PROGRAM and self._is_seed(step) for step in self._changes()):
             # Python's and numpy's generators matter only where the subject draws from them.
@@ -194,9 +239,7 @@ class ScriptWriter:
 
     def _changes(self) -> list[Change]:
         steps: ManySteps[Call | Change] = self.sequence.steps[: self.judged]
-        return [
-            step for step in steps if isinstance(step, Change) and step.target != COMPILER
-        ]
+        return [step for step in steps if isinstance(step, Change) and step.target != COMPILER]
 
     def _observers(self) -> dict[str, str]:
         """Take in the observer of the construct that differs; return how it is called."""
@@ -204,13 +247,19 @@ class ScriptWriter:
         if not path.startswith("state."):
             return {}
         name = path.split(".")[1]
-        target, module = self.files[name]  # type: ignore[misc]
+        target, module = self.files[name]
+        if target.observer is None:
+            raise UnwritableError(path)
         function = target.observer.__name__
         definition = source_of(module.__name__).definitions[function]
         body = strip(definition).body  # type: ignore[attr-defined]
         owner = self.model.owners[name]
         self.pieces.need_names_of(module, body)
-        if len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.Dict):
+        if (
+            len(body) == 1
+            and isinstance(body[0], ast.Return)
+            and isinstance(body[0].value, ast.Dict)
+        ):
             key = path.split(".")[2].split("[")[0]
             for each, value in zip(body[0].value.keys, body[0].value.values, strict=True):
                 if isinstance(each, ast.Constant) and each.value == key:
@@ -237,7 +286,6 @@ class ScriptWriter:
             dynamic=dynamic,
             fullgraph=options.choice("fullgraph") == "yes",
         )
-        assert isinstance(self.architecture, Architecture)
         specs = [
             *self.architecture.schema.inputs,
             *(each for name in self._names() for each in self.constructs[name][0].inputs),
@@ -252,7 +300,7 @@ class ScriptWriter:
         side = self.plan.style == "side by side"
         return StepWriter(
             self.vocabulary,
-            self.files,  # type: ignore[arg-type]
+            self.files,
             changes,
             inputs,
             compilation,
@@ -306,8 +354,10 @@ class ScriptWriter:
         if self.plan.style == "side by side":
             lines = self._side_by_side(program, steps, first_wrap, call, observed)
             return ["\n".join([*lines, *self._verdict(observed)])]
-        run = ["def run(arm):", *(INDENT + line for line in self._run(
-            program, steps, first_wrap, call, observed))]
+        run = [
+            "def run(arm):",
+            *(INDENT + line for line in self._run(program, steps, first_wrap, call, observed)),
+        ]
         if self.backend == "inductor":
             run.insert(0, "@torch._inductor.utils.fresh_cache()  # no file of an earlier run")
             program.modules.add("torch._inductor.utils")
@@ -317,11 +367,14 @@ class ScriptWriter:
             caller = "apart"
             parts.append("\n".join(APART))
             program.modules.add("multiprocessing")
-        arms = ['expected = {0}("eager")', 'got = {0}("retained")', 'fresh = {0}("reset")']
+        names, arms = ["expected", "got", "fresh"], ["eager", "retained", "reset"]
         if self.verdict == Verdict.STATELESS.value:
-            arms.pop()
-        final = [arm.format(caller) for arm in arms] + self._verdict(observed)
-        return [*parts, "\n".join(final)]
+            names, arms = names[:2], arms[:2]
+        calls = ", ".join(f'{caller}("{arm}")' for arm in arms)
+        final = [f"{', '.join(names)} = {calls}"]
+        if self.request.form == "test":
+            return [*parts, "\n".join(self._test(final, observed))]
+        return [*parts, "\n".join([*final, *self._verdict(observed)])]
 
     def _side_by_side(
         self,
@@ -366,9 +419,7 @@ class ScriptWriter:
         lines += [*self._seeds("built"), first_wrap, *program.lines]
         stateless = self.verdict == Verdict.STATELESS.value
         if self.clean and not stateless:
-            lines.append(
-                f'f = model if arm == "eager" else {steps.compilation.expression()}'
-            )
+            lines.append(f'f = model if arm == "eager" else {steps.compilation.expression()}')
             lines += ['if arm == "reset":', "    torch._dynamo.reset()"] if program.lines else []
         elif not stateless:
             lines += ['if arm == "reset":', "    torch._dynamo.reset()"]
@@ -379,9 +430,14 @@ class ScriptWriter:
         if observed.kind == "raises":
             written = steps.call(call, "f", program.judged, "out" if call.backward else "")
             written[0] += note
-            return [*lines, "try:", *(INDENT + line for line in written),
-                    "except Exception as error:",
-                    f'{INDENT}return f"raises {{type(error).__name__}}"', 'return "returns"']
+            return [
+                *lines,
+                "try:",
+                *(INDENT + line for line in written),
+                "except Exception as error:",
+                f'{INDENT}return f"raises {{type(error).__name__}}"',
+                'return "returns"',
+            ]
         detached = "" if observed.kind == "object" else ".detach().clone()"
         simple = observed.expression == "out" and not call.backward and not call.grad
         written = steps.call(call, "f", program.judged, "out")
@@ -426,18 +482,45 @@ class ScriptWriter:
             said = f"{eager}retained {got}, after torch._dynamo.reset() {fresh}"
         return [*lines, *_print(said), "sys.exit(bug)"]
 
+    def _test(self, arms: list[str], observed: Observed) -> list[str]:
+        """Return the comparison as a test that fails by assertion as long as the bug is there."""
+        lines = self._verdict(observed)
+        same = [line for line in lines if line.startswith("same = ")]
+        bug = next(line for line in lines if line.startswith("bug = "))
+        differs, _, cured = bug.removeprefix("bug = ").partition(" and ")
+        if self.verdict == Verdict.MASKED.value:
+            differs, cured = cured, differs
+        reason = self.request.title.partition("\n")[0].rstrip(".").replace('"', "'")
+        guard = (
+            [f"    if not ({cured}):", '        raise RuntimeError("not this bug")']
+            if cured
+            else []
+        )
+        return [
+            f'@pytest.mark.xfail(strict=True, raises=AssertionError, reason="{reason}")',
+            f"def test_{self._test_name()}():",
+            *(INDENT + line for line in [*arms, *same]),
+            *guard,
+            f"    assert not ({differs})",
+        ]
+
+    def _test_name(self) -> str:
+        identity = self.request.alarm.identity
+        words = [identity.verdict, *(self._names() or (self.sequence.subject.architecture,))]
+        return re.sub(r"\W+", "_", "_".join(words))
+
     def _header(self, program: Program, text: str) -> str:
         imports = dict(self.pieces.imports)
         modules = {"sys", "torch", *program.modules}
+        if self.request.form == "test":
+            modules = {"pytest", "torch", *program.modules}
         if "functools." in text:
             modules.add("functools")
         for module in modules:
             imports.setdefault(module, (module, ""))
         imports["nn"] = ("torch", "nn")
         used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-        imports = {
-            name: value for name, value in imports.items() if name.partition(".")[0] in used
-        }
+        imports = {name: value for name, value in imports.items() if name.partition(".")[0] in used}
         doc = f'"""{self.request.title}"""\n' if self.request.title else ""
         blocks = [doc + "\n".join(import_lines(imports))]
         if self.backend == "inductor":
@@ -480,4 +563,3 @@ APART = (
     '    with multiprocessing.get_context("fork").Pool(1) as pool:',
     "        return pool.apply(run, (arm,))",
 )
-

@@ -68,7 +68,10 @@ class ChangeWriter:
         mine = renamed.get(module.__name__, {})
         body = [rename(line, mine) for line in body]
         declared = frozenset(
-            name for line in body for node in ast.walk(line) if isinstance(node, ast.Global)
+            name
+            for line in body
+            for node in ast.walk(line)
+            if isinstance(node, ast.Global)
             for name in node.names
         )
         if may_inline(body, names, taken, LONGEST_INLINE):

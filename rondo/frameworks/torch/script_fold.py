@@ -88,7 +88,7 @@ class _Fold(ast.NodeTransformer):
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
         decisive = isinstance(node.op, ast.Or)
-        kept = []
+        kept: list[ast.expr] = []
         for value in node.values:
             truth = _truth(value)
             if truth is decisive:
@@ -273,7 +273,9 @@ def _is_steady(node: ast.expr, block: ast.Module) -> bool:
         if isinstance(each, (ast.Attribute, ast.Name)) and not isinstance(each.ctx, ast.Load)
     ]
     calls = any(isinstance(each, ast.Call) for each in ast.walk(block))
-    return not calls and not any(chain == store or chain.startswith(f"{store}.") for store in stores)
+    return not calls and not any(
+        chain == store or chain.startswith(f"{store}.") for store in stores
+    )
 
 
 def _assigns_one_of(line: ast.stmt, names: Mapping[str, object]) -> bool:

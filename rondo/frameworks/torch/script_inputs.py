@@ -219,5 +219,7 @@ def lay_out(value: str, layout: str, shape: tuple[int, ...]) -> str:
     if layout == "strided":
         return f"torch.stack([{value}] * 2, -1).flatten(-2)[..., ::2]"
     if layout == "offset":
-        return f"nn.functional.pad({inner}.flatten(), (3, 0))[3:].view({', '.join(map(str, shape))})"
+        return (
+            f"nn.functional.pad({inner}.flatten(), (3, 0))[3:].view({', '.join(map(str, shape))})"
+        )
     return f"{inner}[:1].expand({', '.join(map(str, shape))})"

@@ -10,12 +10,13 @@ Three forms, the shortest that will do:
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
 from rondo.frameworks.torch.script_fold import strip, without_parameter
 from rondo.frameworks.torch.script_source import Rename, Slice, bound_names, source_of
+from rondo.frameworks.torch.script_trim import trim
 from rondo.sequences.step import SubjectSpec
 from rondo.sequences.vocabulary import SMALLEST
 from rondo.subjects.target import Architecture, Construct
@@ -148,16 +149,30 @@ def _as_rondo_builds_it(
 
 
 def definition_texts(
-    pieces: Slice, features: int, built: set[str], renamed: Mapping[str, Mapping[str, str]]
+    pieces: Slice,
+    features: int,
+    built: set[str],
+    renamed: Mapping[str, Mapping[str, str]],
+    others: Sequence[ast.AST] | None,
 ) -> list[str]:
-    """Return the source of each definition: stripped, with the width of `hidden` filled in."""
-    texts = []
+    """Return the source of each definition: stripped, with the width of `hidden` filled in.
+
+    With `others`, the rest of the script's code, classes lose attributes that nothing changes.
+    """
+    nodes = []
     for module, definition in pieces.definitions():
         node = strip(definition)
         if isinstance(node, ast.ClassDef) and set(bound_names(node)) & built:
             node = without_parameter(node, "features", ast.Constant(features))
-        texts.append(ast.unparse(ast.fix_missing_locations(rename(node, renamed.get(module, {})))))
-    return texts
+        nodes.append(rename(node, renamed.get(module, {})))
+    if others is not None:
+        nodes = [
+            trim(node, [*others, *(each for each in nodes if each is not node)])
+            if isinstance(node, ast.ClassDef)
+            else node
+            for node in nodes
+        ]
+    return [ast.unparse(ast.fix_missing_locations(node)) for node in nodes]
 
 
 def rename(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
 
-from rondo.frameworks.torch.script_fold import KEPT_ANNOTATIONS, strip
+from rondo.frameworks.torch.script_fold import strip
 
 OWN = "rondo"
 """The package whose imports are followed instead of written."""
@@ -151,27 +151,20 @@ def unused(name: str, taken: Iterable[str]) -> str:
 
 
 class Rename(ast.NodeTransformer):
-    """Renames file-level names in one definition."""
+    """Renames file-level names in one definition; methods keep theirs."""
 
     def __init__(self, names: dict[str, str]) -> None:
         self.names = names
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        node.id = self.names.get(node.id, node.id)
-        return node
-
-    def visit_Global(self, node: ast.Global) -> ast.AST:
-        node.names = [self.names.get(name, name) for name in node.names]
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        self.generic_visit(node)
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        node.name = self.names.get(node.name, node.name)
-        self.generic_visit(node)
-        return node
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Rename what this node itself says, then what is in it."""
+        if isinstance(node, ast.Name):
+            node.id = self.names.get(node.id, node.id)
+        elif isinstance(node, ast.Global):
+            node.names = [self.names.get(name, name) for name in node.names]
+        elif isinstance(node, ast.ClassDef):
+            node.name = self.names.get(node.name, node.name)
+        return super().generic_visit(node)
 
 
 def import_lines(imports: dict[str, tuple[str, str]]) -> list[str]:
@@ -188,6 +181,3 @@ def import_lines(imports: dict[str, tuple[str, str]]) -> list[str]:
     return sorted(plain) + [
         f"from {module} import {', '.join(names)}" for module, names in sorted(lines.items())
     ]
-
-
-__all__ = ["KEPT_ANNOTATIONS", "Rename", "Slice", "Source", "import_lines", "source_of", "unused"]

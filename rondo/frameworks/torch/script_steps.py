@@ -6,8 +6,8 @@ eager arm and its compiled form in the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from rondo.frameworks.torch.script_changes import (
     PROGRAM_MODULE,
@@ -206,9 +206,7 @@ class StepWriter:
             program.wraps_again = True
             program.lines.append(self.wrap())
 
-    def _change(
-        self, step: Change, taken: set[str], renamed: dict[str, dict[str, str]]
-    ) -> None:
+    def _change(self, step: Change, taken: set[str], renamed: dict[str, dict[str, str]]) -> None:
         program = self.program
         action = self.vocabulary.targets_by_name[step.target].actions[step.action].name
         if step.target == PROGRAM and action == "failing_call":
@@ -246,8 +244,3 @@ def repeated(lines: list[str]) -> list[str]:
             result.append(line)
             position += 1
     return result
-
-
-Emit = Callable[[str], list[str]]
-
-__all__ = ["Program", "StepWriter", "replace"]
