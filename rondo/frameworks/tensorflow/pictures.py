@@ -59,37 +59,56 @@ class Tracker:
 
     def __init__(self, roots: Callable[[], list[object]]) -> None:
         self._roots = roots
-        self._before: object = None
-        self._after: object = None
+        self._before: Picture | None = None
+        self._after: Picture | None = None
+        self._draws = False
 
     def stale(self) -> bool:
         """Whether Python state is another than at the last call; call it before each call."""
         if not _active:
             return False
-        last = self._after if _active[-1] is Trigger.CHANGED_BETWEEN else self._before
-        now = picture(self._roots())
-        changed = last is not None and last != now
-        self._before = now
-        return changed
+        last, earlier = self._after, self._before
+        self._before = now = Picture(self._roots())
+        if last is None or earlier is None:
+            return False
+        # Seeding a generator that no trace draws from is no reason to trace again.
+        if now.differs(last, draws=self._draws, keras_too=True):
+            return True
+        within = _active[-1] is Trigger.CHANGED_WITHIN
+        return within and now.differs(earlier, draws=self._draws, keras_too=False)
 
     def called(self) -> None:
         """Note the state after a call."""
         if _active:
-            self._after = picture(self._roots())
+            self._after = Picture(self._roots())
+            before = self._before
+            self._draws |= before is not None and before.random != self._after.random
 
 
-def picture(roots: list[object]) -> object:
-    """Return a value that is equal for equal Python state reachable from `roots`.
+class Picture:
+    """Python state reachable from some roots: equal where the state is.
 
     Objects of this project and of plain Python are followed; tensors, variables and whatever is
     unknown count by identity. The second visit of an object counts as where the first one was, so
-    that which names share an object is part of the picture.
+    that which names share an object is part of the picture. `own` leaves out what Keras objects
+    hold: a call builds them, which is no side effect of the user's.
     """
-    return (_Walk().token(roots), tuple(random_digests().items()))
+
+    def __init__(self, roots: list[object]) -> None:
+        self.every = _Walk(keras_too=True).token(roots)
+        self.own = _Walk(keras_too=False).token(roots)
+        self.random = random_digests()
+
+    def differs(self, other: Picture, *, draws: bool, keras_too: bool) -> bool:
+        """Whether state differs: the global generators' as well if the program draws from them."""
+        if draws and self.random != other.random:
+            return True
+        return bool(self.every != other.every if keras_too else self.own != other.own)
 
 
 class _Walk:
-    def __init__(self) -> None:
+    def __init__(self, *, keras_too: bool) -> None:
+        self.keras_too = keras_too
         self.seen: dict[int, int] = {}
         self.kept: list[object] = []
 
@@ -126,23 +145,39 @@ class _Walk:
         if isinstance(value, ModuleType):
             return ("module", value.__name__)
         cls = type(value)
-        if not followed(cls):
+        of_keras = is_keras(cls)
+        if of_keras and not self.keras_too:
+            return "of Keras"
+        if not (of_keras or followed(cls)):
             return (cls.__qualname__, id(value))
         state = dict(getattr(value, "__dict__", {}))
         for name in (n for base in cls.__mro__ for n in getattr(base, "__slots__", ())):
             if hasattr(value, name):
                 state[name] = getattr(value, name)
-        private = isinstance(value, (keras.Layer, tf.Module))
+        private = of_keras or isinstance(value, (keras.Layer, tf.Module))
         passed = getattr(cls, "passed", ())
         names = {
             n: v for n, v in state.items() if n not in passed and not (private and hidden(n, v))
         }
-        return (self.token(cls), self.attributes(names))
+        # A trace is found by what is passed, but for what an object that is passed holds.
+        objects = [self.objects(state[name]) for name in passed if name in state]
+        return (self.token(cls), self.attributes(names), objects)
+
+    def objects(self, value: Any) -> Any:
+        """Return the tokens of the objects of user's classes in what is passed."""
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, (list, tuple)):
+            return tuple(self.objects(item) for item in value)
+        plain = isinstance(value, (*SCALARS, tf.experimental.ExtensionType)) or tf.is_tensor(value)
+        return None if plain or not followed(type(value)) else self.token(value)
 
     def layer(self, value: Any) -> Any:
         """Return the token of a Keras layer: what a user can set on it, and its sublayers."""
-        passed = getattr(type(value), "passed", ())
-        public = {n: v for n, v in vars(value).items() if n not in passed and not hidden(n, v)}
+        public = {n: v for n, v in vars(value).items() if not hidden(n, v)}
+        if not self.keras_too:
+            kept = {n: v for n, v in public.items() if not is_keras(type(v))}
+            return self.attributes(kept) if followed(type(value)) else "of Keras"
         return (
             value.trainable,
             value.dtype_policy.name,
@@ -185,6 +220,11 @@ def followed(cls: type) -> bool:
         "threading",
         "ml_dtypes",
     )
+
+
+def is_keras(cls: type) -> bool:
+    """Whether a class is Keras's own."""
+    return cls.__module__.split(".")[0] == "keras"
 
 
 def hidden(name: str, value: object) -> bool:
