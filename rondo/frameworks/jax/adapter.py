@@ -38,7 +38,7 @@ from rondo.subjects.registry import discover
 from rondo.subjects.target import Construct
 
 BACKENDS = ("jit", "op_by_op")
-"""The subject under one `jax.jit`; or no jit around it, where JAX still keeps what it dispatched."""
+"""The subject under one `jax.jit`; or no jit around it, where JAX still keeps what it dispatches."""
 
 MODES = ("default", "donate")
 """`donate` gives the buffers away to every call, as training loops do."""
@@ -162,7 +162,7 @@ class JaxFramework(Framework):
         return ((PURITY, self._purely),)
 
     def source_trees(self) -> tuple[str, ...]:
-        """Return JAX's own Python source, without its tests and its interpreters for other chips."""
+        """Return JAX's own Python source."""
         package = Path(jax.__file__).parent
         return tuple(str(package / name) for name in COMPILER_TREES)
 

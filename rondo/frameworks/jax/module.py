@@ -127,26 +127,26 @@ def _unflattener(cls: type[Module]) -> Any:
 
 
 def walk(value: Any, path: str = "") -> Iterator[tuple[str, Module]]:
-    """Yield every module in `value` with its path, a shared one once, in order of attributes."""
-    seen: set[int] = set()
-    yield from _walk(value, path, seen)
+    """Yield every module in `value` with its path, in order of attributes.
 
-
-def _walk(value: Any, path: str, seen: set[int]) -> Iterator[tuple[str, Module]]:
+    One that is held twice comes twice, as a pytree has its leaves twice; a trace sees two modules.
+    """
     if isinstance(value, Module):
-        if id(value) in seen:
-            return
-        seen.add(id(value))
         yield path, value
         for name, attribute in list(value.__dict__.items()):
             if name not in UNTRACED:
-                yield from _walk(attribute, f"{path}.{name}" if path else name, seen)
+                yield from walk(attribute, f"{path}.{name}" if path else name)
     elif isinstance(value, dict):
         for name, item in value.items():
-            yield from _walk(item, f"{path}.{name}", seen)
+            yield from walk(item, f"{path}.{name}")
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            yield from _walk(item, f"{path}.{index}", seen)
+            yield from walk(item, f"{path}.{index}")
+
+
+def modules(value: Any) -> list[Module]:
+    """Return every module in `value` once."""
+    return list({id(module): module for _, module in walk(value)}.values())
 
 
 def read_state(model: Module) -> State:

@@ -27,7 +27,7 @@ import numpy as np
 from rondo.frameworks.base import Arm, Program
 from rondo.frameworks.jax.eager import eagerly
 from rondo.frameworks.jax.inputs import make_inputs
-from rondo.frameworks.jax.module import Module, load_state, random_keys, read_state, walk
+from rondo.frameworks.jax.module import Module, load_state, modules, random_keys, read_state
 from rondo.frameworks.jax.observe import ambient_leaves, model_leaves, value_leaves
 from rondo.frameworks.jax.subject import Subject, build_subject, copied
 from rondo.frameworks.jax.watch import Watcher
@@ -183,12 +183,12 @@ class JaxProgram(Program):
 
         with self.precision():
             self.map_parameters(cast)
-            for _, module in walk(self.model):
+            for module in modules(self.model):
                 module.buffers = {name: cast(value) for name, value in module.buffers.items()}
 
     def map_parameters(self, function: Callable[[Any], Any]) -> None:
         """Put `function(array)` in the place of every parameter, in the modules themselves."""
-        for _, module in walk(self.model):
+        for module in modules(self.model):
             for name, value in module.__dict__.items():
                 if name != "buffers":
                     module.__dict__[name] = _mapped(value, function)
@@ -379,7 +379,7 @@ def _is_float(value: Any) -> bool:
 
 def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
     """Return `value` with every array replaced, leaving modules in it to their own turn."""
-    if isinstance(value, jax.Array):
+    if isinstance(value, (jax.Array, np.ndarray)):
         return function(value)
     if isinstance(value, dict):
         return {key: _mapped(item, function) for key, item in value.items()}
@@ -393,9 +393,7 @@ def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
 class _Outcome:
     """What one invocation gave: outputs, new state and gradients, or the exception."""
 
-    def __init__(
-        self, kind: str, function: Callable[..., Any], arguments: tuple[Any, ...]
-    ) -> None:
+    def __init__(self, kind: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self.kind = kind
         self.function = function
         self.arguments = arguments

@@ -45,7 +45,9 @@ def build_subject(
     with building(seed):
         body = architecture.build()
         tail = [construct.build(architecture.features) for construct in constructs]
-    return Subject(body, tail, [len(architecture.schema.inputs), *(len(c.inputs) for c in constructs)])
+    return Subject(
+        body, tail, [len(architecture.schema.inputs), *(len(c.inputs) for c in constructs)]
+    )
 
 
 def copied(model: Subject) -> Subject:

@@ -16,7 +16,7 @@ import numpy as np
 
 from rondo.frameworks.base import Arm
 from rondo.frameworks.jax import flags
-from rondo.frameworks.jax.module import read_state, walk
+from rondo.frameworks.jax.module import modules, read_state
 from rondo.frameworks.jax.program import JaxProgram
 from rondo.sequences import vocabulary
 from rondo.subjects.target import Target
@@ -40,21 +40,21 @@ def scaled(factor: float) -> Any:
 @PROGRAM.change()
 def train(program: JaxProgram, value: int) -> None:
     """Put every module into training mode."""
-    for _, module in walk(program.model):
+    for module in modules(program.model):
         module.training = True
 
 
 @PROGRAM.change()
 def eval_(program: JaxProgram, value: int) -> None:
     """Put every module into evaluation mode."""
-    for _, module in walk(program.model):
+    for module in modules(program.model):
         module.training = False
 
 
 @PROGRAM.change(values=2)
 def train_part(program: JaxProgram, value: int) -> None:
     """Put only the body (0) or only the constructs (1) into evaluation mode."""
-    for _, module in walk((program.model.body, program.model.tail)[value]):
+    for module in modules((program.model.body, program.model.tail)[value]):
         module.training = False
 
 
@@ -113,20 +113,20 @@ def cast_parameters(program: JaxProgram, value: int) -> None:
 @PROGRAM.change(values=2)
 def reset_buffers(program: JaxProgram, value: int) -> None:
     """Put zeros (0) or halves (1) in the place of all buffers."""
-    for _, module in walk(program.model):
+    for module in modules(program.model):
         for name, buffer in module.buffers.items():
             module.buffers[name] = jnp.asarray(np.full(buffer.shape, value / 2, buffer.dtype))
 
 
 @PROGRAM.change(values=2)
 def load_checkpoint(program: JaxProgram, value: int) -> None:
-    """Load a checkpoint: the whole model through its leaves (0), or with numpy arrays (1)."""
-    leaves, treedef = jax.tree_util.tree_flatten(program.model)
-    held = [np.asarray(scaled(0.75)(leaf)) for leaf in leaves]
-    fresh = held if value else [jnp.asarray(leaf) for leaf in held]
-    loaded = iter(fresh)
-    del treedef
-    program.map_parameters(lambda _: next(loaded))
+    """Load a checkpoint: three quarters of every value, as JAX (0) or numpy arrays (1)."""
+
+    def load(array: Any) -> Any:
+        loaded = np.asarray(scaled(0.75)(array))
+        return loaded if value else jnp.asarray(loaded)
+
+    program.map_parameters(load)
 
 
 @PROGRAM.change(values=4)
