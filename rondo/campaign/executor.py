@@ -21,6 +21,7 @@ from rondo.campaign.pool import (
 )
 from rondo.errors import WorkerError
 from rondo.oracle.result import Result
+from rondo.oracle.run import Settings
 
 CROWDED = 0.5
 """A worker that holds this share of its memory limit between executions is replaced: it has grown
@@ -52,6 +53,8 @@ class Executor:
     store: LineStore | None = None
     trace_inline: bool = False
     always_reset: bool = False
+    keep_reset: bool = False
+    only_reset: int | None = None
     _worker: Worker | None = field(default=None, repr=False)
     _tracing: Worker | None = field(default=None, repr=False)
 
@@ -62,6 +65,19 @@ class Executor:
     def run_fresh(self, data: bytes) -> Result:
         """Return the result of `data` in a process that has run nothing before."""
         return self._retrying(data, fresh=True)
+
+    def run_fresh_as(self, data: bytes, settings: Settings) -> Result:
+        """Return the result of `data` in a fresh process, with the reset arms that are asked for.
+
+        This is what `rondo.oracle.fresh.measure` takes. Raises ExecutionFaultError.
+        """
+        before = self.always_reset, self.keep_reset, self.only_reset
+        self.always_reset = settings.always_reset
+        self.keep_reset, self.only_reset = settings.keep_reset, settings.only_reset
+        try:
+            return self.run_fresh(data)
+        finally:
+            self.always_reset, self.keep_reset, self.only_reset = before
 
     def run_traced(self, data: bytes) -> float:
         """Run `data` once more, for its lines alone; return the CPU seconds that it took.
@@ -145,6 +161,8 @@ class Executor:
                 self.interrupted,
                 trace=self.trace_inline and not fresh,
                 always_reset=self.always_reset,
+                keep_reset=self.keep_reset,
+                only_reset=self.only_reset,
             )
         except WorkerKilledError:
             raise

@@ -130,6 +130,8 @@ class Worker:
         *,
         trace: bool = False,
         always_reset: bool = False,
+        keep_reset: bool = False,
+        only_reset: int | None = None,
     ) -> Result:
         """Run `data`. Raises WorkerDiedError or ExecutionFaultError; the first ends this worker.
 
@@ -138,7 +140,13 @@ class Worker:
         """
         self.executions += 1
         self.lines, self.cpu_seconds = b"", 0.0
-        message = {"data": data, "trace": trace, "always_reset": always_reset}
+        message = {
+            "data": data,
+            "trace": trace,
+            "always_reset": always_reset,
+            "keep_reset": keep_reset,
+            "only_reset": only_reset,
+        }
         answer = self._ask(message, limits, interrupted)
         self.lines, self.cpu_seconds = answer.get("lines", b""), answer.get("cpu", 0.0)
         if "fault" in answer:

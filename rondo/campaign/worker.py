@@ -118,7 +118,11 @@ def _answer(request: wire.Message, framework: Framework, vocabulary: Vocabulary)
     if "inspect" in request:
         sequence = decode(data, vocabulary)
         return {"inspection": framework.inspect(sequence, request["inspect"])}
-    settings = Settings(always_reset=request.get("always_reset", False))
+    settings = Settings(
+        always_reset=request.get("always_reset", False),
+        keep_reset=request.get("keep_reset", False),
+        only_reset=request.get("only_reset"),
+    )
     return {"result": execute(data, framework, settings=settings, vocabulary=vocabulary).to_data()}
 
 

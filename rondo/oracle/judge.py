@@ -295,13 +295,14 @@ def differences_of(
             Difference(
                 mismatch.path,
                 mismatch.effect,
-                *(_brief(leaf, mismatch.effect) for leaf in leaves),
+                *(leaf_text(leaf, mismatch.effect) for leaf in leaves),
             )
         )
     return tuple(rows)
 
 
-def _brief(leaf: Leaf | None, effect: str) -> str:
+def leaf_text(leaf: Leaf | None, effect: str) -> str:
+    """Return a leaf as a row of differences shows it."""
     if leaf is None:
         return "absent"
     if effect == "metadata":

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
+import msgpack
 import numpy as np
 
 EXCEPTION = "exception"
@@ -86,3 +88,42 @@ class Observation:
             state.update(path.encode() + b"\0" + self.leaves[path].digest().encode())
         state.update(self.exception.encode())
         return state.hexdigest()
+
+
+def pack_observation(observation: Observation) -> bytes:
+    """Return `observation` as bytes that another process can unpack: plain data, no pickle."""
+    leaves = {
+        path: [leaf.kind, leaf.dtype, _packed(leaf.values), list(leaf.meta), leaf.text]
+        for path, leaf in observation.leaves.items()
+    }
+    fields = [leaves, observation.returned, observation.exception, observation.message]
+    packed: bytes = msgpack.packb(fields)
+    return packed
+
+
+def unpack_observation(packed: bytes) -> Observation:
+    """Return what `pack_observation` packed. Raises ValueError on anything else."""
+    try:
+        leaves, returned, exception, message = msgpack.unpackb(packed)
+        unpacked = {
+            path: Leaf(kind, dtype, _unpacked(values), tuple((a, b) for a, b in meta), text)
+            for path, (kind, dtype, values, meta, text) in leaves.items()
+        }
+    except (msgpack.UnpackException, TypeError, AttributeError) as error:
+        raise ValueError(f"no observation: {error}") from None
+    return Observation(unpacked, returned, exception, message)
+
+
+def _packed(values: np.ndarray | None) -> list[Any] | None:
+    if values is None:
+        return None
+    return [values.dtype.str, list(values.shape), np.ascontiguousarray(values).tobytes()]
+
+
+def _unpacked(packed: list[Any] | None) -> np.ndarray | None:
+    if packed is None:
+        return None
+    dtype, shape, content = packed
+    if np.dtype(dtype).kind not in "bifcu":
+        raise ValueError(f"values of numpy dtype {dtype}")
+    return np.frombuffer(content, dtype=np.dtype(dtype)).reshape(shape).copy()

@@ -91,7 +91,8 @@ class StepReport:
 class Result:
     """The outcome of executing one sequence.
 
-    `behaviours` maps the stable 64-bit hashes of all compile behaviours seen in the retained arm to
+    `kept` holds packed observations of reset arms by step, where they were asked for. `behaviours`
+    maps the stable 64-bit hashes of all compile behaviours seen in the retained arm to
     their readable labels. `seconds` holds the wall time of each arm.
     """
 
@@ -103,6 +104,7 @@ class Result:
     raised: int = 0
     uncertain: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
+    kept: dict[int, bytes] = field(default_factory=dict)
 
     def to_data(self) -> dict[str, Any]:
         """Return this result as dicts and lists for msgpack."""

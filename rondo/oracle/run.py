@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from rondo.frameworks.base import Arm, CallEvents, Framework
 from rondo.oracle.behaviours import behaviours_of
 from rondo.oracle.judge import Judge, Judgement
-from rondo.oracle.observation import Leaf, Observation
+from rondo.oracle.observation import Leaf, Observation, pack_observation
 from rondo.oracle.result import Result, StepReport, Verdict
 from rondo.sequences.codec import decode
 from rondo.sequences.step import Call, Change, Sequence, describe_step
@@ -32,12 +32,18 @@ class Settings:
 
     `masked_every`: about one agreeing call in so many is run in the reset arm too (0: never, 1:
     always). Which ones follows from the bytes, so that equal bytes give equal work.
+
+    `keep_reset` keeps what reset arms showed in the result. With `only_reset` nothing is run but
+    the reset arm of the call at that position, and nothing is judged: in a fresh process that is
+    what a reset is measured against (`rondo.oracle.fresh`).
     """
 
     masked_every: int = 64
     always_reset: bool = False
     max_alarms: int = 3
     report_steps: bool = True
+    keep_reset: bool = False
+    only_reset: int | None = None
 
 
 @dataclass(slots=True)
@@ -141,11 +147,33 @@ def execute(
     sequence = decode(data, vocabulary)
     with framework.session(sequence):
         run = Run(sequence, framework, vocabulary)
+        if settings.only_reset is not None:
+            return _reset_alone(run, settings.only_reset)
         eager = run.eager()
         retained = run.retained()
         judge = Judge(run, settings, salt=data)
         judgements = judge.judge(eager, retained)
     return _result(sequence, vocabulary, run, eager, retained, judgements, settings)
+
+
+def _reset_alone(run: Run, position: int) -> Result:
+    """Return the result of the reset arm of one call, judged by nobody.
+
+    Raises ValueError when there is no call at `position`.
+    """
+    if position not in dict(run.sequence.calls()):
+        raise ValueError(f"step {position} is no call")
+    observation, events = run.reset(position)
+    verdict = Verdict.AGREE if events.compilations else Verdict.NOT_COMPILED
+    text = describe_step(run.sequence.steps[position], run.sequence, run.vocabulary)
+    return Result(
+        verdict.value,
+        steps=(StepReport(text, verdict.value, reset=_digest(observation)),),
+        calls=1,
+        raised=not observation.returned,
+        seconds=run.seconds,
+        kept={position: pack_observation(observation)},
+    )
 
 
 def _result(
@@ -187,6 +215,11 @@ def _result(
         raised=raised,
         uncertain=sum(judgement.verdict is Verdict.UNCERTAIN for judgement in judgements),
         seconds=run.seconds,
+        kept={
+            judgement.step: pack_observation(judgement.reset)
+            for judgement in judgements
+            if settings.keep_reset and judgement.reset is not None
+        },
     )
 
 
