@@ -173,8 +173,8 @@ class TensorFlowProgram(Program):
                 outcome.run(target, arguments, call, self.module)
 
         with ExitStack() as stack:
+            stack.enter_context(LOG.caught())
             if compiled:
-                stack.enter_context(LOG.caught())
                 stack.enter_context(self._optimizer())
             if call.choice("thread") == "other":
                 thread = threading.Thread(target=run)

@@ -9,7 +9,7 @@ import tensorflow as tf
 from rondo.subjects.target import Construct
 
 
-class Scaled(tf.experimental.ExtensionType):  # type: ignore[misc]
+class Scaled(tf.experimental.ExtensionType):
     values: tf.Tensor
     power: int
     label: str = "plain"

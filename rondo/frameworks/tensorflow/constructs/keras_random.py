@@ -23,5 +23,13 @@ CONSTRUCT = Construct("keras_random", KerasRandom, kind="random state")
 
 @CONSTRUCT.change(values=3)
 def set_seed(module: KerasRandom, value: int) -> None:
-    """Call `keras.utils.set_random_seed`."""
+    """Call `keras.utils.set_random_seed`, and draw once, which makes the new generator."""
     keras.utils.set_random_seed(value)
+    keras.random.randint((), 0, 2)
+
+
+@CONSTRUCT.change()
+def clear_session(module: KerasRandom, value: int) -> None:
+    """Have Keras forget its global generator, and draw once, which makes another one."""
+    keras.backend.clear_session(free_memory=False)
+    keras.random.randint((), 0, 2)

@@ -13,14 +13,16 @@ from rondo.subjects.target import Construct
 class LazyVariable(tf.Module):
     def __init__(self, features: int) -> None:
         super().__init__()
-        self.gain: Any = None
+        # Private, so not looked at by itself: a first trace that fails leaves it without a value,
+        # and what has to be seen is what the next call makes of that.
+        self._gain: Any = None
 
     def __call__(self, hidden: Any, limit: float) -> Any:
-        if self.gain is None:
-            self.gain = tf.Variable(tf.ones([hidden.shape[-1]], tf.float32))
+        if self._gain is None:
+            self._gain = tf.Variable(tf.ones([hidden.shape[-1]], tf.float32))
         if limit < 0.0:
             raise ValueError("the limit is negative")
-        return hidden * tf.cast(self.gain, hidden.dtype)
+        return hidden * tf.cast(self._gain, hidden.dtype)
 
 
 CONSTRUCT = Construct(
@@ -34,11 +36,11 @@ CONSTRUCT = Construct(
 @CONSTRUCT.change()
 def forget(module: LazyVariable, value: int) -> None:
     """Drop the variable: the next call makes another one."""
-    module.gain = None
+    module._gain = None
 
 
 @CONSTRUCT.change(values=2)
 def assign(module: LazyVariable, value: int) -> None:
     """Assign the variable, if there is one."""
-    if module.gain is not None:
-        module.gain.assign(tf.ones_like(module.gain) * (2.0, 1.0)[value])
+    if module._gain is not None:
+        module._gain.assign(tf.ones_like(module._gain) * (2.0, 1.0)[value])

@@ -14,7 +14,7 @@ class NestedArguments(tf.Module):
 
     def __init__(self, features: int) -> None:
         super().__init__()
-        self.weights = {"left": 1, "right": 2}
+        self.weights: dict[str, Any] = {"left": 1, "right": 2}
         self.steps: Any = [1, 2]
         self.pair: Any = (1, 2)
 

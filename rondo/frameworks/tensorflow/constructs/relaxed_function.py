@@ -1,4 +1,4 @@
-"""relaxed_function: a tf.function inside that relaxes shapes, over tensors, a number, a variable."""
+"""relaxed_function: a tf.function inside that relaxes shapes, over tensors, numbers, variables."""
 
 from __future__ import annotations
 

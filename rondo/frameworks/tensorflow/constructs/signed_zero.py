@@ -19,7 +19,7 @@ class SignedZero(tf.Module):
 
     def __call__(self, hidden: Any, height: Any) -> Any:
         # Through numpy: eager TensorFlow keeps constants too, in a table where -0.0 is 0.0.
-        return hidden, tf.math.atan2(tf.constant(np.float32([height])), -1.0)
+        return hidden, tf.math.atan2(tf.constant(np.array([height], np.float32)), -1.0)
 
 
 CONSTRUCT = Construct("signed_zero", SignedZero, kind="trace type of an argument")
