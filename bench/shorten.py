@@ -342,7 +342,7 @@ def every_removal(sequence: Sequence, vocabulary: Vocabulary) -> Iterator[tuple[
     for number in range(sequence.options.backend):
         options = replace(sequence.options, backend=number)
         yield f"back end above {vocabulary.backends[number]}", replace(sequence, options=options)
-    if sequence.subject.architecture != SMALLEST:
+    if sequence.subject.architecture != SMALLEST and SMALLEST in vocabulary.architectures_by_name:
         subject = replace(sequence.subject, architecture=SMALLEST)
         yield "architecture", replace(sequence, subject=subject)
     if sequence.subject.seed:

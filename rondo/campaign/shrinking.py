@@ -138,6 +138,7 @@ def _shrink(
         death=recorded.death if recorded else "",
         minimal=short.minimal,
         reason=short.reason,
+        layer=recorded.layer if recorded else "",
     )
     files.save(reproducer, request.out)
     if short.minimal:

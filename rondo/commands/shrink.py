@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT
-from rondo.errors import EXIT_INTERRUPTED, EXIT_OK
+from rondo.errors import EXIT_OK
 
 if TYPE_CHECKING:
     from rondo.campaign.shrinking import Shrunk
+
+
+SIGNALLED = 128
+"""Ended by signal n, it leaves with 128 + n, as campaigns do: 130 after Ctrl-C."""
 
 
 @click.command("shrink")
@@ -57,12 +61,12 @@ def command(
             shrunk = shrink_file(request, stop, progress)
     except StoppedError:
         click.echo("interrupted before anything was shorter; nothing was written", err=True)
-        return EXIT_INTERRUPTED
+        return SIGNALLED + stop.signal
     for line in told(shrunk):
         click.echo(line)
     if shrunk.interrupted:
         click.echo(f"go on with: rondo shrink {file} --resume", err=True)
-        return EXIT_INTERRUPTED
+        return SIGNALLED + stop.signal
     return EXIT_OK
 
 

@@ -208,9 +208,9 @@ def _from_fields(fields: dict[str, Any]) -> Reproducer:
     _check_texts(fields["environment"].values())
     if not 0 <= fields["step"] < max(1, len(decoded["steps"])):
         raise ValueError(f"step {fields['step']} of {len(decoded['steps'])}")
-    identity = _record(Identity, fields.pop("identity"))
-    differences = tuple(_record(Difference, each) for each in fields.pop("differences"))
-    steps = tuple(_record(StepReport, each) for each in fields.pop("steps"))
+    identity = text_record(Identity, fields.pop("identity"))
+    differences = tuple(text_record(Difference, each) for each in fields.pop("differences"))
+    steps = tuple(text_record(StepReport, each) for each in fields.pop("steps"))
     preloads = tuple(fields.pop("preloads"))
     return Reproducer(
         identity=identity, differences=differences, steps=steps, preloads=preloads, **fields
@@ -229,8 +229,8 @@ def _check_texts(values: Iterable[object]) -> None:
             raise TypeError(f"a {type(value).__name__} where a text must be")
 
 
-def _record(kind: Any, fields: object) -> Any:
-    """Build a record all of whose fields are texts."""
+def text_record(kind: Any, fields: object) -> Any:
+    """Build a record all of whose fields are texts. Raises TypeError."""
     if type(fields) is not dict:
         raise TypeError(f"{kind.__name__} must be a map")
     _check_texts(fields.values())

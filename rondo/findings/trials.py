@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import msgpack
 
 from rondo.errors import ReproducerError
-from rondo.findings.reproducer import LONGEST, WIDEST
+from rondo.findings.reproducer import LONGEST, WIDEST, text_record
 from rondo.oracle.result import Alarm, Difference, Identity
 
 FORMAT = "rondo-trials"
@@ -118,5 +118,5 @@ def _bytes(data: object) -> bytes:
 
 
 def _alarm(fields: dict[str, Any]) -> Alarm:
-    differences = tuple(Difference(**each) for each in fields["differences"])
-    return Alarm(int(fields["step"]), Identity(**fields["identity"]), differences)
+    differences = tuple(text_record(Difference, each) for each in fields["differences"])
+    return Alarm(int(fields["step"]), text_record(Identity, fields["identity"]), differences)

@@ -1,0 +1,158 @@
+"""Passes: every candidate is smaller, nothing single is left out, and masked bugs shorten too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from rondo.findings.passes import LADDER, PASSES, single_removals
+from rondo.findings.reproducer import compose, load, save
+from rondo.findings.shorten import Shortener, shorten
+from rondo.findings.trials import Trials
+from rondo.oracle.result import Result, Verdict
+from rondo.oracle.run import Settings, execute
+from rondo.sequences.codec import encode
+from rondo.sequences.step import OPTION_CHOICES, Call, Change, Sequence, normalise
+from rondo.sequences.vocabulary import Vocabulary
+from tests.findings.masked_toy import MaskedFramework
+from tests.findings.test_shorten import LONG, NOISE, encoded, run
+from tests.findings.test_shorten import VOCABULARY as TOY
+from tests.toys import sequences, toy_vocabulary
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench" / "bugs")]
+
+import shorten as bench  # noqa: E402  (a script of the bench, not a package)
+
+VOCABULARY = toy_vocabulary()
+MASKED = "tests.findings.masked_toy:MaskedFramework"
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def size_of(sequence: Sequence) -> tuple[int, ...]:
+    """A well-founded measure: back end, architecture, constructs, steps, options, operands."""
+    architecture = sequence.subject.architecture
+    rank = LADDER.index(architecture) if architecture in LADDER else len(LADDER)
+    options = [getattr(sequence.options, name) > 0 for name in ("mode", *OPTION_CHOICES)]
+    operands = 0
+    for step in sequence.steps:
+        if isinstance(step, Change):
+            operands += step.value
+        else:
+            operands += sum(value for name, value in fields_of(step) if name != "sizes")
+            operands += sum(step.sizes)
+    return (
+        sequence.options.backend,
+        rank,
+        len(sequence.subject.constructs),
+        len(sequence.steps),
+        sum(options) + (sequence.subject.seed > 0),
+        operands,
+    )
+
+
+def fields_of(call: Call) -> list[tuple[str, int]]:
+    return [(name, getattr(call, name)) for name in call.__dataclass_fields__]
+
+
+def candidates_of(sequence: Sequence, vocabulary: Vocabulary) -> list[tuple[str, Sequence]]:
+    last = max(0, len(sequence.steps) - 1)
+    return [
+        (each.__name__, normalise(candidate, vocabulary))
+        for each in PASSES
+        for candidate in each(sequence, last, vocabulary)
+    ]
+
+
+@given(sequences(VOCABULARY))
+@settings(max_examples=60, deadline=None)
+def test_every_candidate_is_smaller_so_shortening_ends(sequence: Sequence) -> None:
+    for name, candidate in candidates_of(sequence, VOCABULARY):
+        assert candidate == sequence or size_of(candidate) < size_of(sequence), name
+
+
+@given(sequences(VOCABULARY))
+@settings(max_examples=60, deadline=None)
+def test_nothing_single_is_left_out(sequence: Sequence) -> None:
+    """The benchmark lists what can be taken away with code of its own."""
+    tried = {
+        encode(normalise(each, VOCABULARY))
+        for each in single_removals(sequence, max(0, len(sequence.steps) - 1), VOCABULARY)
+    }
+    tried.add(encode(sequence))
+    for what, candidate in bench.every_removal(sequence, VOCABULARY):
+        assert encode(normalise(candidate, VOCABULARY)) in tried, what
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_width_changes_only_how_much_is_run(width: int) -> None:
+    """Candidates run ahead are judged in their order."""
+    asked: list[int] = []
+
+    def run_all(many: list[bytes]) -> list[Result | None]:
+        asked.append(len(many))
+        return [run(data) for data in many]
+
+    alarm = run(LONG).alarms[0]
+    wide = Shortener(LONG, alarm, run, TOY, budget=None, execute_all=run_all, width=width).run()
+    narrow = shorten(LONG, alarm, run, TOY, budget=None)
+    assert (wide.data, wide.alarm, wide.minimal) == (narrow.data, narrow.alarm, True)
+    assert max(asked) == width
+    assert wide.executions == sum(asked) >= narrow.executions
+
+
+def test_what_was_tried_is_never_run_again() -> None:
+    alarm = run(LONG).alarms[0]
+    trials = Trials()
+    first = Shortener(LONG, alarm, run, TOY, trials=trials).run()
+
+    def refuse(data: bytes) -> Result:
+        raise AssertionError("run again")
+
+    again = Shortener(LONG, alarm, refuse, TOY, trials=trials).run()
+    assert (again.data, again.executions, again.minimal) == (first.data, 0, True)
+
+
+def test_the_best_so_far_survives_an_interruption() -> None:
+    alarm = run(LONG).alarms[0]
+    left = 6
+
+    def interrupted(data: bytes) -> Result:
+        nonlocal left
+        left -= 1
+        if not left:
+            raise KeyboardInterrupt
+        return run(data)
+
+    shortener = Shortener(LONG, alarm, interrupted, TOY)
+    with pytest.raises(KeyboardInterrupt):
+        shortener.run()
+    short = shortener.stopped("interrupted")
+    assert short.steps_after < short.steps_before
+    assert (short.minimal, short.reason) == (False, "interrupted")
+    assert run(short.data).verdict == "stateful"
+
+
+def test_a_masked_bug_shrinks_and_verifies(rondo: Run, tmp_path: Path) -> None:
+    """Which agreeing calls get a reset arm is sampled by the bytes, unless a masked bug is told."""
+    steps = (*NOISE, Change("scale", 0, 1), Call(values=2), *NOISE)
+    data = encoded(("scale", "batch_mean"), *steps, backend=1)
+    framework = MaskedFramework()
+    result = execute(data, framework, settings=Settings(always_reset=True))
+    alarm = result.alarms[0]
+    assert alarm.identity.verdict == Verdict.MASKED.value
+    save(compose(data, alarm, TOY, result=result), tmp_path / "masked.rondo")
+    done = rondo("shrink", "masked.rondo", "--framework", MASKED)
+    assert done.returncode == 0, done.stderr
+    short = load(tmp_path / "masked.short.rondo")
+    assert len(short.decoded["steps"]) <= 3
+    assert short.minimal
+    assert execute(short.data, framework).verdict == "agree"
+    done = rondo("verify", "masked.short.rondo", "--framework", MASKED, "--times", 2)
+    assert done.returncode == 0, done.stdout
+    assert rondo("replay", "masked.short.rondo", "--framework", MASKED).returncode == 1
