@@ -1,0 +1,220 @@
+"""Targets under the real libFuzzer of atheris, each run in a process of its own.
+
+Most run over the toy compiler; the real ones are only started, which takes a while by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rondo.libfuzzer.flags import DEFAULT_MAX_LEN, TargetUsageError, parse
+from rondo.libfuzzer.known import known_folders
+from tests.campaign.conftest import DYNAMIC, HARMLESS, ROOT, STALE
+
+TOY = "tests.targets.tame_toy:TameToy"
+
+TARGET = f"""#!{sys.executable}
+import sys
+from rondo.libfuzzer import fuzz
+
+fuzz(sys.argv, framework={TOY!r}, backend="shallow")
+"""
+CRASH = 77
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Run:
+    """Run the toy's target in a folder of its own; inputs are given by name."""
+    pytest.importorskip("atheris", reason="atheris is not installed for this interpreter")
+    script = tmp_path / "fuzz_toy.py"
+    script.write_text(TARGET)
+    script.chmod(0o755)
+    (tmp_path / "tmp").mkdir(exist_ok=True)
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(tmp_path / "tmp")}
+
+    def run(*arguments: str, **inputs: bytes) -> subprocess.CompletedProcess[str]:
+        for folder in ("new", "seeds"):
+            (tmp_path / folder).mkdir(exist_ok=True)
+        for name, data in inputs.items():
+            (tmp_path / "seeds" / name).write_bytes(data)
+        return subprocess.run(
+            [sys.executable, str(script), *arguments, "new", "seeds"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=180,
+        )
+
+    return run
+
+
+def features(log: str) -> list[int]:
+    return [int(number) for number in re.findall(r" ft: (\d+)", log)]
+
+
+def findings(folder: Path) -> list[Path]:
+    return sorted(folder.glob("findings/*/reproducer.rondo"))
+
+
+def test_features_rise_and_the_end_is_clean(target: Run, tmp_path: Path) -> None:
+    done = target("-runs=150", "-seed=1", "--keep-going=1", "--record=record", harmless=HARMLESS)
+    assert done.returncode == 0, done.stderr
+    assert "found LLVMFuzzerCustomMutator" in done.stderr
+    seen = features(done.stderr)
+    assert seen == sorted(seen)
+    assert seen[-1] > 2 * seen[0] > 0
+    assert re.search(r"NEW .* MS: \d+ Custom", done.stderr), "our proposals brought features"
+    assert "CustomCrossOver" in done.stderr
+    assert list((tmp_path / "new").iterdir()), "libFuzzer keeps what brought features"
+    assert list((tmp_path / "record").glob("*.jsonl"))
+
+
+def test_equal_seeds_propose_equal_inputs(target: Run, tmp_path: Path) -> None:
+    kept = []
+    for _ in range(2):
+        done = target("-runs=60", "-seed=7", "--keep-going=1", "--lines=0", harmless=HARMLESS)
+        assert done.returncode == 0, done.stderr
+        kept.append({path.name for path in (tmp_path / "new").iterdir()})
+        for path in (tmp_path / "new").iterdir():
+            path.unlink()
+    assert kept[0] == kept[1]
+    assert len(kept[0]) > 3
+
+
+@pytest.mark.parametrize("mutator", ["havoc", "libfuzzer"])
+def test_other_mutators_run(target: Run, mutator: str) -> None:
+    done = target(
+        "-runs=80", "-seed=1", "--keep-going=1", f"--mutator={mutator}", harmless=HARMLESS
+    )
+    assert done.returncode == 0, done.stderr
+    assert ("found LLVMFuzzerCustomMutator" in done.stderr) == (mutator == "havoc")
+    assert features(done.stderr)[-1] > features(done.stderr)[0]
+
+
+def test_a_confirmed_bug_is_a_crash_file_that_replays(
+    target: Run, tmp_path: Path, rondo: Run
+) -> None:
+    done = target("-runs=5", "-seed=1", stale=STALE)
+    assert done.returncode == CRASH, done.stderr
+    assert "ConfirmedBugError: stateful: value in output on shallow" in done.stdout
+    (crash,) = tmp_path.glob("crash-*")
+    assert crash.read_bytes() == STALE
+    replayed = rondo("replay", crash, "--framework", TOY)
+    assert replayed.returncode == 1, replayed.stderr
+    (found,) = findings(tmp_path)
+    assert rondo("replay", found, "--framework", TOY).returncode == 1
+
+
+def test_a_known_bug_is_no_crash(target: Run, tmp_path: Path) -> None:
+    assert target("-runs=1", stale=STALE).returncode == CRASH
+    (tmp_path / "findings").rename(tmp_path / "known")
+    for crash in tmp_path.glob("crash-*"):
+        crash.unlink()
+    done = target("-runs=1", "--known=known", stale=STALE)
+    assert done.returncode == 0, done.stderr
+    assert not findings(tmp_path)
+    assert not list(tmp_path.glob("crash-*"))
+
+
+def test_keep_going_reports_each_bug_once(target: Run, tmp_path: Path) -> None:
+    again = STALE + STALE[-4:]  # one more step of the same kind
+    done = target("-runs=1", "--keep-going=1", again=again, stale=STALE, dynamic=DYNAMIC)
+    assert done.returncode == 0, done.stderr
+    assert len(findings(tmp_path)) == 2, "one for each planted bug"
+    told = re.findall(r"RONDO: (\w+).*crash file: (\S+)", done.stderr)
+    assert [word for word, _ in told] == ["stateful", "stateful"]
+    assert all((tmp_path / path).is_file() for _, path in told)
+
+
+def test_an_input_that_is_not_canonical_leaves_a_crash_file_that_is(
+    target: Run, tmp_path: Path, rondo: Run
+) -> None:
+    done = target("-runs=1", stale=STALE + b"\0\1\0")  # one more call, with a zero too many
+    assert done.returncode == CRASH, done.stderr
+    crashes = list(tmp_path.glob("crash-*"))
+    assert len(crashes) == 2
+    codes = {rondo("replay", crash, "--framework", TOY).returncode for crash in crashes}
+    assert codes == {1, 2}, "libFuzzer's own is refused, ours shows the bug"
+
+
+def test_temporary_files_go_with_the_process(target: Run, tmp_path: Path) -> None:
+    import time
+
+    assert target("-runs=1", stale=STALE).returncode == CRASH
+    deadline = time.monotonic() + 30
+    while list((tmp_path / "tmp").iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("flag", "message"),
+    [
+        ("--mutator=best", "--mutator=best: one of chain, havoc, libfuzzer"),
+        ("--known=nowhere", "--known=nowhere: a folder that exists"),
+        ("--keep-going", "--keep-going needs a value"),
+        ("--keep-going=yes", "--keep-going=yes: 0 or 1"),
+        ("--preload=missing.py", "--preload=missing.py: a readable file"),
+        ("--colour=1", "unknown flag --colour=1"),
+        ("-max_len=0", "-max_len=0: a positive number"),
+    ],
+)
+def test_a_wrong_flag_is_one_line(flag: str, message: str) -> None:
+    with pytest.raises(TargetUsageError) as caught:
+        parse(["target", flag])
+    assert message in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_flags_of_both_kinds_are_read_and_passed_on(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text("")
+    preload = f"--preload={tmp_path / 'p.py'}"
+    given = ["target", preload, "-artifact_prefix=out/", "-timeout=30", "--lines=0", "corpus"]
+    options, passed_on = parse(given, known=(tmp_path, tmp_path / "missing"))
+    assert options.preload == (str(tmp_path / "p.py"),)
+    assert options.known == (tmp_path,)
+    assert options.artifacts == Path("out/findings")
+    assert (options.timeout, options.lines) == (30, False)
+    assert passed_on == [*given, f"-max_len={DEFAULT_MAX_LEN}"]
+    assert parse(["target", "-max_len=99"])[1] == ["target", "-max_len=99"]
+
+
+def test_the_shipped_targets_are_executable_and_name_their_back_end() -> None:
+    for backend in ("eager", "aot_eager", "inductor"):
+        path = ROOT / "fuzz_targets" / f"fuzz_torch_{backend}.py"
+        assert os.access(path, os.X_OK)
+        assert f'backend="{backend}"' in path.read_text()
+    assert ROOT / "fuzz_targets" / "known" in known_folders(str(path))
+    assert ROOT / "bench" / "bugs" / "found" in known_folders(str(path))
+
+
+@pytest.mark.slow
+def test_a_shipped_target_runs_over_torch(tmp_path: Path) -> None:
+    pytest.importorskip("atheris", reason="atheris is not installed for this interpreter")
+    done = subprocess.run(
+        [
+            str(sys.executable),
+            str(ROOT / "fuzz_targets" / "fuzz_torch_eager.py"),
+            "-runs=8",
+            "-seed=1",
+            str(tmp_path),
+            str(ROOT / "corpus" / "torch"),
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    assert features(done.stderr)[-1] > features(done.stderr)[0]
