@@ -31,7 +31,7 @@ WIDEST and the nesting that msgpack itself allows (1024) bounds what a hostile m
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -246,15 +246,16 @@ def write_atomically(path: Path, content: bytes) -> None:
     """Write `content` to `path` through a temporary file beside it. Raises ArtifactError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
+        # Not mkstemp: findings are for others too, and get the mode that any new file gets.
+        temporary = path.parent / f".{path.name[:64]}.{os.getpid()}.{secrets.token_hex(4)}"
         try:
-            with os.fdopen(handle, "wb") as file:
+            with temporary.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)
         except BaseException:
-            os.unlink(temporary)
+            temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise ArtifactError(f"cannot write {path}: {error.strerror or error}") from None

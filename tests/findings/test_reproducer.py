@@ -56,6 +56,8 @@ def test_round_trip(finding: Reproducer, tmp_path: Path) -> None:
     save(finding, path)
     assert load(path) == finding
     assert [entry.name for entry in path.parent.iterdir()] == ["reproducer.rondo"]
+    (tmp_path / "plain").write_bytes(b"")
+    assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 @pytest.mark.parametrize(
