@@ -1,0 +1,284 @@
+"""`rondo report`: what is collected, what the page says, what it looks like in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import struct
+import subprocess
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rondo.cli import main
+from rondo.commands.report import command
+from rondo.report.collect import ReportError, collect, guess_trees, kind_of
+from rondo.report.page import render, write
+from rondo.report.plot import MOST_POINTS, growth_chart, nice_step, short_number, thinned
+from tests.report.campaign_folder import EVIL, make_campaign
+
+VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+PHONE = 390
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_campaign(tmp_path)
+
+
+@pytest.fixture
+def page(folder: Path) -> Path:
+    out = folder / "report.html"
+    write(collect(folder), out)
+    return out
+
+
+class Balanced(HTMLParser):
+    """Fails on a tag that is closed where it was not opened; collects ids and links."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.sources: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.ids += [str(named["id"])] if "id" in named else []
+        self.links += [str(named["href"])] if "href" in named else []
+        self.sources += [str(named["src"])] if "src" in named else []
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, f"</{tag}> at {self.getpos()}"
+
+
+# ------------------------------------------------------------------------------------ collecting
+
+
+def test_everything_that_a_campaign_leaves_is_collected(folder: Path) -> None:
+    report = collect(folder)
+    assert [f.reproducer.identity.verdict for f in report.findings] == ["stateful", "masked"]
+    assert report.totals["executions"] == 16
+    assert report.totals["behaviours"] == 7
+    assert report.set_aside == {"flaky": 1, "unconfirmed": 0}
+    assert report.environment == {"torch": "2.13.0", "python": "3.11"}
+    assert report.curves["findings"][0][-1] == (60.0, 2.0)
+    kinds = {kind.kind: (kind.distinct, kind.sightings) for kind in report.behaviours}
+    assert kinds == {
+        "guard": (2, 8),
+        "compile": (1, 4),
+        "outcome after a change": (1, 1),
+        "one outcome after another": (2, 2),
+        "graph break": (1, 1),
+    }
+    tree, total = report.trees
+    assert (tree.reached, tree.statements, total.tree) == (3, 5, "total")
+    assert [f.script.runnable for f in report.findings] == [True, False]
+    assert "step 1: list_alias.poke(1)" in report.findings[1].script.text
+
+
+def test_the_folder_above_will_do_and_one_without_a_campaign_is_told(
+    folder: Path, tmp_path: Path
+) -> None:
+    assert collect(tmp_path, totals=False).folder == folder
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ReportError, match="holds no campaign"):
+        collect(tmp_path / "empty")
+    with pytest.raises(ReportError, match="is not a folder"):
+        collect(tmp_path / "missing")
+
+
+def test_what_is_missing_is_missing_on_the_page_and_no_error(tmp_path: Path) -> None:
+    (tmp_path / "flaky").mkdir()
+    report = collect(tmp_path)
+    html = render(report, tmp_path / "report.html")
+    assert "No bug was confirmed." in html
+    for word in ("Growth", "Behaviours by kind", "Coverage of the compiler", "Environment"):
+        assert word not in html
+
+
+def test_without_totals_lines_are_counted_by_guessed_trees(folder: Path) -> None:
+    for record in (folder / "record").glob("*.jsonl"):
+        record.unlink()
+    (row,) = collect(folder, totals=False).trees
+    assert (row.reached, row.statements, row.percent) == (3, 0, 0.0)
+    files = ["/v/site-packages/torch/fx/a.py", "/v/site-packages/torch/fx/sub/b.py", "/x/c.py"]
+    assert guess_trees(dict.fromkeys(files)) == ["/v/site-packages/torch/fx", "/x"]
+
+
+def test_kinds_are_read_off_labels() -> None:
+    assert kind_of("inductor: inductor.pattern_matcher_count 3-4") == "inductor"
+    assert kind_of("eager: recompile forward: L['x'] == N") == "recompile"
+    assert kind_of("eager: after call(batch): hit") == "outcome after a change"
+    assert kind_of("12 odd") == "12 odd"
+
+
+# ---------------------------------------------------------------------------------------- the page
+
+
+def test_the_page_is_one_sound_file_without_network(page: Path) -> None:
+    html = page.read_text()
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.open == []
+    assert len(parser.ids) == len(set(parser.ids))
+    assert parser.sources == []
+    assert all(link.removeprefix("#") in parser.ids for link in parser.links)
+    assert "http://" not in html
+    assert "https://" not in html
+    assert "@import" not in html
+    assert "url(" not in html
+    assert page.stat().st_mode & 0o044 == 0o044, "others may read it"
+
+
+def test_texts_of_a_reproducer_are_text_on_the_page(page: Path) -> None:
+    html = page.read_text()
+    assert EVIL not in html
+    assert "&lt;script&gt;" in html
+    assert "<script" not in html
+
+
+def test_arms_stand_side_by_side_and_the_differing_one_is_marked(page: Path) -> None:
+    html = page.read_text()
+    assert '<td class="digest differs">cccccccc</td>' in html
+    assert '<td class="digest">bbbbbbbb</td>' in html
+    assert html.count('<tr class="exposing">') == 2
+    assert "layer: dynamo-guards" in html
+    assert "not located" in html
+    assert "3 steps, none of which can go" in html
+    assert "dynamic=true" in html
+    assert "print(&#39;BUG: 1&#39;)" in html
+    assert "Set aside, and no findings: 1 flaky." in html
+
+
+def test_coverage_pages_are_linked_once_they_are_there(folder: Path) -> None:
+    out = folder / "report.html"
+    assert "rondo coverage html" in render(collect(folder, totals=False), out)
+    (folder / "coverage" / "html").mkdir()
+    (folder / "coverage" / "html" / "index.html").write_text("pages")
+    html = render(collect(folder, totals=False), out)
+    assert 'href="coverage/html/index.html"' in html
+    assert 'href="../findings/coverage/html/index.html"' in render(
+        collect(folder, totals=False), folder.parent / "elsewhere" / "report.html"
+    )
+
+
+def test_the_command_writes_it_and_tells_what_is_wrong(folder: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(command, [str(folder), "--no-totals"])
+    assert done.exit_code == 0, done.output
+    assert done.output == f"2 findings; open {folder / 'report.html'}\n"
+    done = CliRunner().invoke(main, ["report", str(tmp_path / "missing")])
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1
+
+
+# ------------------------------------------------------------------------------------------- plots
+
+
+def test_a_curve_is_a_staircase_from_its_first_to_its_last_value() -> None:
+    svg = str(growth_chart([[(0.0, 0.0), (50.0, 5.0), (100.0, 10.0)]], label="<findings>"))
+    path = re.search(r'd="(M[^"]+)"', svg)
+    assert path is not None
+    assert path.group(1).count("H") == path.group(1).count("V") == 2
+    assert "10 after 100 s" in svg
+    assert "&lt;findings&gt;" in svg
+    ends = [float(y) for y in re.findall(r"V([\d.]+)", path.group(1))]
+    assert ends == sorted(ends, reverse=True), "growth goes up"
+
+
+def test_an_empty_or_flat_curve_is_drawn_too() -> None:
+    for line in ([], [(0.0, 0.0)], [(0.0, 0.0), (0.0, 0.0)]):
+        assert str(growth_chart([line], label="x")).endswith("</svg>")
+
+
+def test_numbers_steps_and_thinning() -> None:
+    assert [short_number(v) for v in (0, 7, 950, 1200, 34000, 5.6e6)] == [
+        *("0", "7", "950", "1.2k", "34k", "5.6M")
+    ]
+    for most in (0.3, 1, 7, 10, 33, 999, 12345):
+        assert 1.9 <= most / nice_step(most) <= 5.01
+    long = [(float(n), float(n)) for n in range(5000)]
+    short = thinned(long)
+    assert short[0] == long[0]
+    assert short[-1] == long[-1]
+    assert len(short) <= MOST_POINTS + 1
+
+
+# --------------------------------------------------------------------------------------- a browser
+
+
+def chromium(page: Path, *arguments: str) -> str:
+    """Open `page` in a headless Chromium; return what it printed."""
+    assert CHROMIUM is not None
+    done = subprocess.run(
+        [
+            *(CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
+            *(f"--user-data-dir={page.parent / 'profile'}", "--virtual-time-budget=2000"),
+            *arguments,
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def pixels(png: Path) -> tuple[int, int, list[bytes]]:
+    """Width, height and rows of an 8-bit PNG, unfiltered far enough to tell colours apart."""
+    data = png.read_bytes()
+    width, height, depth, kind = struct.unpack(">IIBB", data[16:26])
+    channels = {2: 3, 6: 4}[kind]
+    assert depth == 8
+    packed, position = b"", 8
+    while position < len(data):
+        (size,) = struct.unpack(">I", data[position : position + 4])
+        if data[position + 4 : position + 8] == b"IDAT":
+            packed += data[position + 8 : position + 8 + size]
+        position += 12 + size
+    raw = zlib.decompress(packed)
+    stride = width * channels + 1
+    first = raw[1 : 1 + channels]  # the filter of a first pixel always leaves it as it is
+    return width, height, [first, raw[:stride]]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+@pytest.mark.slow
+def test_in_a_browser_it_fits_a_phone_and_follows_the_dark(page: Path, tmp_path: Path) -> None:
+    probe = tmp_path / "probe.html"
+    measure = (
+        "<script>addEventListener('load', () => { const d = document.documentElement;"
+        "document.body.innerHTML = '<pre id=measured>' + JSON.stringify({"
+        "wide: d.scrollWidth, seen: d.clientWidth, charts: document.querySelectorAll('svg').length,"
+        "high: Math.min(...[...document.querySelectorAll('svg')].map(s => s.clientHeight)),"
+        "title: document.title}) + '</pre>'; });</script>"
+    )
+    probe.write_text(page.read_text().replace("</body>", measure + "</body>"))
+    printed = chromium(probe, f"--window-size={PHONE},800", "--dump-dom")
+    found = re.search(r'<pre id="measured">(.*?)</pre>', printed)
+    assert found is not None, printed[-500:]
+    measured = json.loads(found.group(1).replace("&amp;", "&"))
+    assert measured["wide"] <= measured["seen"], "nothing sticks out to the right"
+    assert measured["charts"] == 4
+    assert measured["high"] > 100
+    assert measured["title"] == "Campaign on torch"
+    corners = []
+    for name, flags in (("light", ()), ("dark", ("--blink-settings=preferredColorScheme=0",))):
+        png = tmp_path / f"{name}.png"
+        chromium(page, f"--window-size={PHONE},900", f"--screenshot={png}", *flags)
+        width, _, rows = pixels(png)
+        assert width >= PHONE
+        corners.append(sum(rows[0][:3]))
+    assert corners[0] > 700 > 200 > corners[1], "a light page and a dark one"
