@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 EXACT = "exact"
+SELECTION = "selection"
 ARITHMETIC = "arithmetic"
 COMPOSITE = "composite"
 RANDOM = "random"

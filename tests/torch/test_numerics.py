@@ -31,6 +31,7 @@ def test_there_are_sixty_operators_of_every_family(numerics: ModuleType) -> None
     single = {next(iter(leaf.families), "exact") for leaf in leaves.values()}
     assert single >= {
         "exact",
+        "selection",
         "arithmetic",
         "transcendental",
         "activation",

@@ -45,7 +45,9 @@ GIVEN = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
     ("make", "expected"),
     [
         (lambda: GIVEN.clone(), set()),
-        (lambda: GIVEN.t().reshape(2, 6).relu(), set()),
+        (lambda: GIVEN.t().reshape(2, 6).neg(), set()),
+        (lambda: GIVEN.relu().amax(0), {"selection"}),
+        (lambda: GIVEN.relu() + 1, {"selection", "arithmetic"}),
         (lambda: GIVEN + 1, {"arithmetic"}),
         (lambda: (GIVEN + 1)[0], {"arithmetic"}),
         (lambda: GIVEN.exp(), {"transcendental"}),

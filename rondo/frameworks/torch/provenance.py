@@ -18,9 +18,17 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from rondo.oracle.observation import Leaf, Ranking
-from rondo.oracle.tolerance import ARITHMETIC, COMPOSITE, EXACT, RANDOM, families_by_operator
+from rondo.oracle.tolerance import (
+    ARITHMETIC,
+    COMPOSITE,
+    EXACT,
+    RANDOM,
+    SELECTION,
+    families_by_operator,
+)
 
 NOTHING: frozenset[str] = frozenset()
+NOT_ROUNDING = frozenset({EXACT, SELECTION, RANDOM})
 
 CHOOSERS: Mapping[str, tuple[int, int]] = {
     "argmax": (0, 1),
@@ -78,7 +86,7 @@ class Provenance(TorchDispatchMode):
         inherited = NOTHING.union(*known)
         family = family_of(func)
         families = inherited if family == EXACT else inherited | {family}
-        if family not in (EXACT, RANDOM) and inherited:
+        if family not in NOT_ROUNDING and inherited - NOT_ROUNDING:
             families |= {COMPOSITE}
         for tensor in tree_leaves(result):
             if isinstance(tensor, Tensor) and _key(tensor):
