@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from os.path import basename
 from pathlib import Path
+from typing import Any
 
 from rondo.campaign.pool import ExecutionFaultError
 from rondo.campaign.stop import Stop, StoppedError
@@ -83,68 +84,77 @@ def shrink_file(request: Request, stop: Stop, progress: Progress) -> Shrunk:
     ) as bench:
         bench.prepare(replayable)
         alarm = shown_twice(bench, replayable)
-        environment = bench.environment()
+        return _Job(request, bench, replayable, alarm, bench.environment()).run(progress)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A file whose bug shows here, about to be shortened."""
+
+    request: Request
+    bench: Workbench
+    replayable: Replayable
+    alarm: Alarm
+    environment: dict[str, str]
+
+    def run(self, progress: Progress) -> Shrunk:
+        """Shorten, write, and drop the trials once nobody needs them any more."""
         trials = Trials()
-        header = {
-            "start": replayable.data,
-            "identity": asdict(alarm.identity),
-            "environment": environment,
-        }
-        taken_over = trials.keep_in(request.trials, header, resume=request.resume)
+        taken_over = trials.keep_in(self.request.trials, self.header(), resume=self.request.resume)
+        shortener = self.shortener(trials, progress)
+        result = None
         try:
-            return _shrink(
-                request, bench, replayable, alarm, trials, environment, progress, taken_over
-            )
+            short = shortener.run()
+            result = _confirmed(self.bench, short)
+        except StoppedError:
+            short = shortener.stopped("it was interrupted")
         finally:
             trials.close()
+        reproducer = self.reproducer(short, result)
+        files.save(reproducer, self.request.out)
+        if short.minimal:
+            self.request.trials.unlink(missing_ok=True)
+        bucket = bucket_of(short.alarm.identity, decode(short.data, self.bench.vocabulary))
+        return Shrunk(short, reproducer, bucket, self.request.out, not short.minimal, taken_over)
 
+    def header(self) -> dict[str, Any]:
+        """Return what the trials are about: with another start they would mean nothing."""
+        return {
+            "start": self.replayable.data,
+            "identity": asdict(self.alarm.identity),
+            "environment": self.environment,
+        }
 
-def _shrink(
-    request: Request,
-    bench: Workbench,
-    replayable: Replayable,
-    alarm: Alarm,
-    trials: Trials,
-    environment: dict[str, str],
-    progress: Progress,
-    taken_over: int,
-) -> Shrunk:
-    shortener = Shortener(
-        replayable.data,
-        alarm,
-        lambda data: bench.run_all([data])[0],
-        bench.vocabulary,
-        budget=None,
-        progress=progress,
-        trials=trials,
-        execute_all=bench.run_all,
-        width=request.workers,
-    )
-    result = None
-    try:
-        short = shortener.run()
-        result = _confirmed(bench, short)
-    except StoppedError:
-        short = shortener.stopped("it was interrupted")
-    recorded = replayable.reproducer
-    reproducer = files.compose(
-        short.data,
-        short.alarm,
-        bench.vocabulary,
-        result=result,
-        environment=environment,
-        original=(recorded.original if recorded else b"") or replayable.data,
-        preloads=tuple(map(basename, request.preloads)),
-        death=recorded.death if recorded else "",
-        minimal=short.minimal,
-        reason=short.reason,
-        layer=recorded.layer if recorded else "",
-    )
-    files.save(reproducer, request.out)
-    if short.minimal:
-        request.trials.unlink(missing_ok=True)
-    bucket = bucket_of(short.alarm.identity, decode(short.data, bench.vocabulary))
-    return Shrunk(short, reproducer, bucket, request.out, not short.minimal, taken_over)
+    def shortener(self, trials: Trials, progress: Progress) -> Shortener:
+        """Return a shortener without a bound, which runs as many candidates at once as asked."""
+        return Shortener(
+            self.replayable.data,
+            self.alarm,
+            self.bench.run,
+            self.bench.vocabulary,
+            budget=None,
+            progress=progress,
+            trials=trials,
+            execute_all=self.bench.run_all,
+            width=self.request.workers,
+        )
+
+    def reproducer(self, short: Shortened, result: Result | None) -> Reproducer:
+        """Return what is written; what the file recorded about its origin is kept."""
+        recorded = self.replayable.reproducer
+        return files.compose(
+            short.data,
+            short.alarm,
+            self.bench.vocabulary,
+            result=result,
+            environment=self.environment,
+            original=(recorded.original if recorded else b"") or self.replayable.data,
+            preloads=tuple(map(basename, self.request.preloads)),
+            death=recorded.death if recorded else "",
+            minimal=short.minimal,
+            reason=short.reason,
+            layer=recorded.layer if recorded else "",
+        )
 
 
 def shown_twice(bench: Workbench, replayable: Replayable) -> Alarm:
@@ -156,11 +166,7 @@ def shown_twice(bench: Workbench, replayable: Replayable) -> Alarm:
     recorded = replayable.reproducer
     identity = recorded.identity if recorded else None
     for number in range(CONFIRMATIONS):
-        try:
-            result = bench.run(replayable.data)
-        except ExecutionFaultError as fault:
-            told = str(fault).strip().splitlines()[-1]
-            raise ReproducerError(f"it cannot be executed: {told}") from None
+        result = _run(bench, replayable.data)
         if identity is not None:
             alarm = find_alarm(result, identity, strict=True) or find_alarm(
                 result, identity, strict=False
@@ -175,11 +181,20 @@ def shown_twice(bench: Workbench, replayable: Replayable) -> Alarm:
     return alarm
 
 
+def _run(bench: Workbench, data: bytes) -> Result:
+    """Return the result of a fresh process. Raises ReproducerError when there is none."""
+    try:
+        return bench.run(data)
+    except ExecutionFaultError as fault:
+        told = str(fault).strip().splitlines()[-1]
+        raise ReproducerError(f"it cannot be executed: {told}") from None
+
+
 def _confirmed(bench: Workbench, short: Shortened) -> Result:
     """Return a fresh result that shows the short form's alarm. Raises ReproducerError if flaky."""
     result = Result("")
     for _ in range(CONFIRMATIONS):
-        result = bench.run(short.data)
+        result = _run(bench, short.data)
         if short.alarm.identity not in [alarm.identity for alarm in result.alarms]:
             raise ReproducerError(
                 f"flaky: fresh processes do not always show the short form ({result.verdict});"
