@@ -12,7 +12,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 
@@ -22,7 +22,7 @@ from rondo.frameworks.base import Arm, CallEvents, Framework
 from rondo.frameworks.jax import flags, layers
 from rondo.frameworks.jax.changes.compiler import COMPILER
 from rondo.frameworks.jax.changes.program import PROGRAM
-from rondo.frameworks.jax.documented import PURITY, documented_rule
+from rondo.frameworks.jax.documented import BREACHES, documented_rule
 from rondo.frameworks.jax.eager import operation_store
 from rondo.frameworks.jax.environment import describe_environment
 from rondo.frameworks.jax.persistent import PersistentCache
@@ -38,7 +38,7 @@ from rondo.subjects.registry import discover
 from rondo.subjects.target import Construct
 
 BACKENDS = ("jit", "op_by_op")
-"""The subject under one `jax.jit`; or no jit around it, where JAX still keeps what it dispatches."""
+"""One `jax.jit` around the subject `jax.jit`; or none, where JAX still keeps what it dispatches."""
 
 MODES = ("default", "donate")
 """`donate` gives the buffers away to every call, as training loops do."""
@@ -64,7 +64,7 @@ class JaxFramework(Framework):
             PROGRAM,
             COMPILER,
         )
-        self._pure = False
+        self._anew: frozenset[str] = frozenset()
 
     @cached_property
     def _watcher(self) -> Watcher:
@@ -120,7 +120,7 @@ class JaxFramework(Framework):
         settings = CompileSettings(
             jit=BACKENDS[options.backend] == "jit",
             donate=MODES[options.mode] == "donate",
-            pure=self._pure,
+            anew=self._anew,
         )
         with flags.ambient(sequence.subject.seed):
             try:
@@ -150,16 +150,19 @@ class JaxFramework(Framework):
         return documented_rule(observation)
 
     @contextmanager
-    def _purely(self) -> Iterator[None]:
-        self._pure = True
+    def _tracing_anew(self, kinds: frozenset[str]) -> Iterator[None]:
+        self._anew = kinds
         try:
             yield
         finally:
-            self._pure = False
+            self._anew = frozenset()
 
     def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
-        """Return purity with its documented remedy: trace anew after a change of captured state."""
-        return ((PURITY, self._purely),)
+        """Return the rules that constructs break on purpose, each with its documented remedy.
+
+        The remedy is to trace again whatever the change of such a construct may have made stale.
+        """
+        return tuple((rule, partial(self._tracing_anew, kinds)) for rule, kinds in BREACHES)
 
     def source_trees(self) -> tuple[str, ...]:
         """Return JAX's own Python source."""

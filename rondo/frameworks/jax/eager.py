@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 import jax
+import numpy as np
 from jax._src import config, dispatch
 
 LARGEST_STORE = 16384
@@ -68,6 +69,22 @@ class OperationStore:
         return compiled(*arguments)
 
 
+def check_numbers(tree: Any) -> None:
+    """Raise what JAX raises if a result holds what `jax_debug_nans` or `jax_debug_infs` forbid.
+
+    Under jit both flags look at a function's results, without jit at every operation's. The eager
+    arm looks where jit looks: which values are made on the way is the compiler's own business.
+    """
+    nans, infs = jax.config.jax_debug_nans, jax.config.jax_debug_infs
+    if not (nans or infs):
+        return
+    for leaf in jax.tree_util.tree_leaves(tree):
+        if jax.numpy.issubdtype(getattr(leaf, "dtype", np.int32), jax.numpy.inexact):
+            values = np.asarray(leaf)
+            if (nans and np.isnan(values).any()) or (infs and np.isinf(values).any()):
+                raise FloatingPointError("invalid value in a result")
+
+
 def operation_store() -> OperationStore:
     """Return the store of this process, put in its place at the first call."""
     installed = dispatch.xla_primitive_callable
@@ -84,7 +101,7 @@ def eagerly() -> Iterator[None]:
     mode = operation_store().mode
     before, mode.eager = mode.eager, True
     try:
-        with jax.disable_jit():
+        with jax.disable_jit(), jax.debug_nans(False), jax.debug_infs(False):
             yield
     finally:
         mode.eager = before

@@ -25,8 +25,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from rondo.frameworks.base import Arm, Program
-from rondo.frameworks.jax.eager import eagerly
+from rondo.frameworks.jax.eager import check_numbers, eagerly
 from rondo.frameworks.jax.inputs import make_inputs
+from rondo.frameworks.jax.kinds import SIDE_EFFECT
 from rondo.frameworks.jax.module import Module, load_state, modules, random_keys, read_state
 from rondo.frameworks.jax.observe import ambient_leaves, model_leaves, value_leaves
 from rondo.frameworks.jax.subject import Subject, build_subject, copied
@@ -42,15 +43,6 @@ EARLIER_OUTPUTS = 2
 PRECISIONS = {"bfloat16": "bfloat16", "float16": "tensorfloat32"}
 """What a call's `autocast` means here: the precision of matrix products during the call."""
 
-CAPTURED = "captured state"
-"""The kind of constructs whose state a trace reads without its being an argument of the function.
-
-JAX documents that such a function must not be jitted; see `documented.py`.
-"""
-
-SIDE_EFFECT = "side effect"
-"""The kind of constructs whose forward changes state that is no result of the function."""
-
 
 @dataclass(slots=True)
 class CompileSettings:
@@ -59,8 +51,8 @@ class CompileSettings:
     jit: bool = True
     donate: bool = False
     options: dict[str, Any] = field(default_factory=dict)
-    pure: bool = False
-    """Whether to trace again what reads captured state: the remedy that JAX documents."""
+    anew: frozenset[str] = frozenset()
+    """The kinds of constructs after whose changes everything is traced again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +275,7 @@ class JaxProgram(Program):
                 if call.autocast and self.arm is not Arm.REFERENCE:
                     precision = PRECISIONS[call.choice("autocast")]
                     stack.enter_context(jax.default_matmul_precision(precision))
-                outcome.run()
+                outcome.run(checked=not compiled)
 
         if call.choice("thread") == "other":
             thread = threading.Thread(target=run)
@@ -306,7 +298,7 @@ class JaxProgram(Program):
         can make such a trace stale.
         """
         if compiled:
-            if self.settings.pure and self._side_effects:
+            if self._side_effects and SIDE_EFFECT in self.settings.anew:
                 self._trace_anew()
             return
         if not self._uncached or self._impure:
@@ -361,7 +353,7 @@ class JaxProgram(Program):
             return Observation(
                 {}, returned=False, exception=type(error).__name__, message=first_line(error)
             )
-        if self.settings.pure and target.kind in (CAPTURED, SIDE_EFFECT):
+        if target.kind in self.settings.anew:
             self._trace_anew()
         return None
 
@@ -403,7 +395,8 @@ class _Outcome:
         self.input_grads: dict[str, Any] = {}
         self.error: BaseException | None = None
 
-    def run(self) -> None:
+    def run(self, *, checked: bool) -> None:
+        """Call the function; with `checked` look at the results as jit does under debug flags."""
         try:
             if self.kind == "twice":
                 self._from_outside()
@@ -414,7 +407,10 @@ class _Outcome:
                     *self.arguments
                 )
                 self.outputs = (*outputs, *(leaf for leaf in jax.tree_util.tree_leaves(more)))
-            jax.block_until_ready((self.outputs, self.state, self.grads, self.input_grads))
+            results = (self.outputs, self.state, self.grads, self.input_grads)
+            jax.block_until_ready(results)
+            if checked:
+                check_numbers(results)
         except Exception as error:
             # The traceback would keep every frame's arrays alive and make later calls differ.
             self.error = error.with_traceback(None)
