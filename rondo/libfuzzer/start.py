@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+import runpy
 import sys
 import warnings
 from collections.abc import Sequence
@@ -38,6 +39,7 @@ def fuzz(
 
     `known` are folders of reproducers that are not reported again, in addition to --known.
     """
+    serve_as_interpreter(list(arguments))
     if "--help" in arguments:
         print(HELP)
         sys.exit(0)
@@ -56,8 +58,29 @@ def fuzz(
     hooks = {}
     if options.mutator != "libfuzzer":
         hooks = {"custom_mutator": target.mutate, "custom_crossover": target.crossover}
-    atheris.Setup(passed_on, target.run_one, enable_python_coverage=False, **hooks)
+    # Our counters are registered with the libFuzzer inside atheris: that one must run, also where
+    # a sanitizer's library brings another.
+    atheris.Setup(
+        passed_on,
+        target.run_one,
+        enable_python_coverage=False,
+        internal_libfuzzer=True,
+        **hooks,
+    )
     atheris.Fuzz()
+
+
+def serve_as_interpreter(arguments: list[str]) -> None:
+    """Run `-m MODULE ...` and end, in a packed target that is asked to.
+
+    Fresh processes are started as `sys.executable -m rondo.campaign.server`, and in a target that
+    PyInstaller has packed, `sys.executable` is the target itself.
+    """
+    if not getattr(sys, "frozen", False) or arguments[1:2] != ["-m"]:
+        return
+    sys.argv = arguments[2:]
+    runpy.run_module(arguments[2], run_name="__main__", alter_sys=True)
+    sys.exit(0)
 
 
 def _load_atheris(options: Options) -> None:

@@ -25,7 +25,7 @@ def growth_chart(lines: Sequence[Series], *, label: str) -> Markup:
     """Return one chart: each of `lines` as a staircase over seconds, from zero upwards."""
     most_seconds = max((line[-1][0] for line in lines if line), default=0.0) or 1.0
     most = max((value for line in lines for _, value in line), default=0.0) or 1.0
-    step = nice_step(most)
+    step = max(1.0, nice_step(most))  # all figures are counts: there is no half a finding
     top = step * math.ceil(most / step)
     unit, seconds_per_unit = time_unit(most_seconds)
 
