@@ -175,10 +175,14 @@ def shown_twice(bench: Workbench, replayable: Replayable) -> Alarm:
             alarm = next(iter(result.alarms), None)
         if alarm is None:
             seen = "flaky: the bug does not always show" if number else "the bug does not show here"
-            raise ReproducerError(f"{seen} ({result.verdict}); nothing to shrink")
+            raise ReproducerError(f"{seen} ({_seen(result)}); nothing to shrink")
         identity = alarm.identity
     assert alarm is not None
     return alarm
+
+
+def _seen(result: Result) -> str:
+    return str(result.alarms[0].identity) if result.alarms else result.verdict
 
 
 def _run(bench: Workbench, data: bytes) -> Result:
@@ -197,7 +201,7 @@ def _confirmed(bench: Workbench, short: Shortened) -> Result:
         result = _run(bench, short.data)
         if short.alarm.identity not in [alarm.identity for alarm in result.alarms]:
             raise ReproducerError(
-                f"flaky: fresh processes do not always show the short form ({result.verdict});"
+                f"flaky: fresh processes do not always show the short form ({_seen(result)});"
                 " nothing was written"
             )
     return result

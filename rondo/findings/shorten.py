@@ -26,6 +26,9 @@ from rondo.sequences.codec import decode, encode
 from rondo.sequences.step import Sequence, normalise
 from rondo.sequences.vocabulary import Vocabulary
 
+DIED = "died"
+"""The verdict of the result that stands for a process which did not survive."""
+
 Execute = Callable[[bytes], Result | None]
 """Runs bytes somewhere safe; None when that run died or timed out."""
 
@@ -90,13 +93,24 @@ class Shortener:
             self.trials.add(encode(self.best), alarm)
 
     def run(self) -> Shortened:
-        """Shorten until nothing more can go or the budget of executions is spent."""
-        for self._strict in (True, False):
-            while self._round():
-                pass
+        """Shorten until nothing more can go or the budget of executions is spent.
+
+        Candidates that died get a second chance: a machine may have been short of time or memory.
+        """
+        before = None
+        while before != self.best:
+            before = self.best
+            self._rounds()
+            if self.trials.unclear & self._removals():
+                self.trials.forget_unclear()
+                self._rounds()
         if self._spent():
             return self.stopped(f"the budget of {self._budget} executions was spent")
-        return self._outcome(minimal=True, removals=len(self._removals()))
+        removals = self._removals()
+        unclear = len(removals & self.trials.unclear)
+        if unclear:
+            return self.stopped(f"{unclear} of {len(removals)} single removals cannot be judged")
+        return self._outcome(minimal=True, removals=len(removals))
 
     def stopped(self, reason: str) -> Shortened:
         """Return the best so far, which is not known to be minimal for `reason`."""
@@ -110,19 +124,24 @@ class Shortener:
         )
 
     def _removals(self) -> set[bytes]:
-        """Return every single removal of the best, as bytes; all of them were tried.
+        """Return every single removal of the best, as bytes; unless it was stopped, all were tried.
 
         What normalising puts back is none: the steps that change a construct go with it.
         """
         candidates = single_removals(self.best, self.alarm.step, self.vocabulary)
         removals = {encode(normalise(each, self.vocabulary)) for each in candidates}
         removals.discard(encode(self.best))
-        untried = [data for data in removals if data not in self.trials]
-        assert not untried, untried
+        assert self._spent() or all(data in self.trials for data in removals)
         return removals
 
     def _spent(self) -> bool:
         return self._budget is not None and self.executions >= self._budget
+
+    def _rounds(self) -> None:
+        """Repeat the passes until nothing changes, first with the exposing step kept."""
+        for self._strict in (True, False):
+            while self._round():
+                pass
 
     def _round(self) -> bool:
         changed = False
@@ -167,8 +186,13 @@ class Shortener:
             return
         self.executions += len(fresh)
         for data, result in zip(fresh, self._execute_all(fresh), strict=True):
-            self.trials.add(data, self._shown(result))
+            alarm = self._shown(result)
+            self.trials.add(data, alarm, unclear=alarm is None and self._unclear(result))
         self._tell()
+
+    def _unclear(self, result: Result | None) -> bool:
+        """Whether nothing can be said of the bug; a death does not tell of one that is no death."""
+        return result is None or (result.verdict == DIED != self.identity.verdict)
 
     def _tell(self) -> None:
         if self._progress is not None:

@@ -3,7 +3,8 @@
     file   = header trial*          each one msgpack object
     header = {"format": "rondo-trials", "version": 1, "start": bytes, "identity": {...},
               "environment": {...}}
-    trial  = [bytes, alarm or nil]  an alarm as a map: step, identity, differences
+    trial  = [bytes, shown]         an alarm as a map: step, identity, differences; nil when the bug
+                                    was gone; false when that could not be told
 
 The key insight: shortening is a function of its start and of what candidates show, so the trials
 are all the state that it has. Resuming is starting again with the answers at hand: no execution is
@@ -29,9 +30,13 @@ LARGEST = 64 << 20
 
 
 class Trials:
-    """Candidates that were tried: bytes to the alarm that they showed, None for none."""
+    """Candidates that were tried: bytes to the alarm that they showed, None for none.
+
+    `unclear` holds those of which nothing can be said: they died or could not be executed.
+    """
 
     def __init__(self) -> None:
+        self.unclear: set[bytes] = set()
         self._known: dict[bytes, Alarm | None] = {}
         self._file: BinaryIO | None = None
 
@@ -45,12 +50,23 @@ class Trials:
         """Return the alarm that `data` showed; None when it showed none, or was not tried."""
         return self._known.get(data)
 
-    def add(self, data: bytes, alarm: Alarm | None) -> None:
+    def add(self, data: bytes, alarm: Alarm | None, *, unclear: bool = False) -> None:
         """Remember what `data` showed, in the file too if there is one."""
-        self._known[data] = alarm
+        self._note(data, alarm, unclear)
         if self._file is not None:
-            self._file.write(msgpack.packb([data, None if alarm is None else asdict(alarm)]))
+            shown = False if unclear else alarm and asdict(alarm)
+            self._file.write(msgpack.packb([data, shown]))
             self._file.flush()
+
+    def forget_unclear(self) -> None:
+        """Have candidates of which nothing could be said be tried again."""
+        for data in self.unclear:
+            del self._known[data]
+        self.unclear.clear()
+
+    def _note(self, data: bytes, alarm: Alarm | None, unclear: bool) -> None:
+        self._known[data] = alarm
+        (self.unclear.add if unclear else self.unclear.discard)(data)
 
     def keep_in(self, path: Path, header: dict[str, Any], *, resume: bool) -> int:
         """Keep trials in `path`; with `resume`, take over those it holds and return how many.
@@ -104,8 +120,9 @@ class Trials:
         end: int = reader.tell()
         while True:
             try:
-                data, alarm = reader.unpack()
-                self._known[_bytes(data)] = None if alarm is None else _alarm(alarm)
+                data, shown = reader.unpack()
+                alarm = None if shown is None or shown is False else _alarm(shown)
+                self._note(_bytes(data), alarm, shown is False)
             except (KeyError, TypeError, ValueError, msgpack.UnpackException):
                 return end
             end = reader.tell()

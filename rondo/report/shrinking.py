@@ -28,7 +28,7 @@ class _Lines:
     def update(self, steps: int, executions: int) -> None:
         if self._steps is None or steps < self._steps:
             self._steps = steps
-            print(f"{steps} steps after {executions} runs", file=sys.stderr, flush=True)
+            print(f"{steps} steps after run {executions}", file=sys.stderr, flush=True)
 
 
 @contextmanager

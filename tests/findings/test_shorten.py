@@ -83,10 +83,25 @@ def test_a_budget_ends_shortening_with_a_sequence_that_still_shows_the_bug() -> 
     assert run(short.data).verdict == "stateful"
 
 
-def test_candidates_that_die_are_not_taken() -> None:
+def test_candidates_that_die_are_not_taken_nor_held_against_the_bug() -> None:
     alarm = run(LONG).alarms[0]
     short = shorten(LONG, alarm, lambda data: None, VOCABULARY)
-    assert short.data == LONG
+    assert (short.data, short.minimal) == (LONG, False)
+    assert "single removals cannot be judged" in short.reason
+
+
+def test_a_candidate_that_died_once_gets_another_chance() -> None:
+    """A death for want of time or memory must neither end up as proof nor leave a step behind."""
+    died: set[bytes] = set()
+
+    def once(data: bytes) -> Result | None:
+        if data in died:
+            return run(data)
+        died.add(data)
+        return Result("died")
+
+    short = shorten(LONG, run(LONG).alarms[0], once, VOCABULARY)
+    assert (short.steps_after, short.minimal) == (3, True)
 
 
 def test_progress_is_told() -> None:

@@ -41,6 +41,17 @@ def test_trials_come_back(path: Path) -> None:
     assert b"three" not in trials
 
 
+def test_unclear_ones_come_back_as_such(path: Path) -> None:
+    trials = Trials()
+    trials.keep_in(path, HEADER, resume=True)
+    trials.add(b"three", None, unclear=True)
+    trials.close()
+    again = resumed(path)
+    assert (again.unclear, again.get(b"three"), b"three" in again) == ({b"three"}, None, True)
+    again.forget_unclear()
+    assert (again.unclear, b"three" in again, b"two" in again) == (set(), False, True)
+
+
 def test_without_resume_the_file_is_written_anew(path: Path) -> None:
     trials = Trials()
     assert trials.keep_in(path, HEADER, resume=False) == 0
