@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from rondo.findings.bucket import without_constructs
@@ -75,6 +76,36 @@ def drop_constructs(sequence: Sequence, step: int, vocabulary: Vocabulary) -> It
             yield without_constructs(sequence, [name for name in names if name != kept])
     for name in names:
         yield without_constructs(sequence, [name])
+
+
+def plain_architecture(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Take an architecture of the ladder alone for constructs that nothing changes.
+
+    A bug of what is around a subject needs some parameter or some buffer, and whose it is is an
+    accident: the same bug would end in a bucket for each construct that happens to have one.
+    """
+    subject = sequence.subject
+    changed = {step.target for step in sequence.steps if isinstance(step, Change)}
+    if not subject.constructs or changed & set(subject.constructs):
+        return
+    for name in LADDER:
+        if name in vocabulary.architectures_by_name:
+            plain = replace(subject, architecture=name, constructs=())
+            yield replace(sequence, subject=plain)
+
+
+def ordered_changes(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Put two changes in a row into one order: which comes last is in the key of a bucket."""
+    steps = sequence.steps
+    for position, (first, second) in enumerate(pairwise(steps)):
+        if not isinstance(first, Change) or not isinstance(second, Change):
+            continue
+        if _order_of(first) > _order_of(second):
+            yield sequence.with_steps((*steps[:position], second, first, *steps[position + 2 :]))
+
+
+def _order_of(change: Change) -> tuple[str, int, int]:
+    return change.target, change.action, change.value
 
 
 def delete_steps(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
@@ -168,8 +199,10 @@ PASSES: tuple[Pass, ...] = (
     cheaper_backend,
     smaller_architecture,
     drop_constructs,
+    plain_architecture,
     delete_steps,
     usual_options,
     usual_operands,
+    ordered_changes,
     single_removals,
 )

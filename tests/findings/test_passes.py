@@ -5,19 +5,34 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 
-from rondo.findings.passes import LADDER, PASSES, single_removals
+from rondo.findings.passes import (
+    LADDER,
+    PASSES,
+    ordered_changes,
+    plain_architecture,
+    single_removals,
+)
 from rondo.findings.reproducer import compose, load, save
 from rondo.findings.shorten import Shortener, shorten
 from rondo.findings.trials import Trials
 from rondo.oracle.result import Result, Verdict
 from rondo.oracle.run import Settings, execute
 from rondo.sequences.codec import encode
-from rondo.sequences.step import OPTION_CHOICES, Call, Change, Sequence, normalise
+from rondo.sequences.step import (
+    OPTION_CHOICES,
+    Call,
+    Change,
+    Options,
+    Sequence,
+    SubjectSpec,
+    normalise,
+)
 from rondo.sequences.vocabulary import Vocabulary
 from tests.findings.masked_toy import MaskedFramework
 from tests.findings.test_shorten import LONG, NOISE, encoded, run
@@ -35,7 +50,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def size_of(sequence: Sequence) -> tuple[int, ...]:
-    """A well-founded measure: back end, architecture, constructs, steps, options, operands."""
+    """A well-founded measure: back end, constructs, architecture, steps, options, operands."""
     architecture = sequence.subject.architecture
     rank = LADDER.index(architecture) if architecture in LADDER else len(LADDER)
     options = [getattr(sequence.options, name) > 0 for name in ("mode", *OPTION_CHOICES)]
@@ -48,12 +63,19 @@ def size_of(sequence: Sequence) -> tuple[int, ...]:
             operands += sum(step.sizes)
     return (
         sequence.options.backend,
-        rank,
         len(sequence.subject.constructs),
+        rank,
         len(sequence.steps),
         sum(options) + (sequence.subject.seed > 0),
         operands,
+        inversions(sequence),
     )
+
+
+def inversions(sequence: Sequence) -> int:
+    """How many pairs of changes stand in another order than the usual one."""
+    changes = [(s.target, s.action, s.value) for s in sequence.steps if isinstance(s, Change)]
+    return sum(first > second for first, second in combinations(changes, 2))
 
 
 def fields_of(call: Call) -> list[tuple[str, int]]:
@@ -87,6 +109,23 @@ def test_nothing_single_is_left_out(sequence: Sequence) -> None:
     tried.add(encode(sequence))
     for what, candidate in bench.every_removal(sequence, VOCABULARY):
         assert encode(normalise(candidate, VOCABULARY)) in tried, what
+
+
+def test_changes_in_a_row_are_put_in_order() -> None:
+    changes = (Change("b"), Change("a", 1), Change("a", 0))
+    sequence = Sequence(SubjectSpec("mlp"), Options(), (*changes, Call(), Change("a", 0)))
+    first, second = ordered_changes(sequence, 3, VOCABULARY)
+    assert first.steps[:3] == (changes[1], changes[0], changes[2])
+    assert second.steps[:3] == (changes[0], changes[2], changes[1])
+
+
+def test_a_construct_that_only_carries_a_bug_gives_way_to_an_architecture() -> None:
+    subject = SubjectSpec("cnn", ("counter", "factor"))
+    passive = Sequence(subject, Options(), (Call(), Change("program"), Call()))
+    found = [each.subject for each in plain_architecture(passive, 2, VOCABULARY)]
+    assert found == [SubjectSpec(name) for name in ("mlp", "cnn", "lstm")]
+    active = passive.with_steps((Call(), Change("counter"), Call()))
+    assert list(plain_architecture(active, 2, VOCABULARY)) == []
 
 
 @pytest.mark.parametrize("width", [1, 2, 5])
