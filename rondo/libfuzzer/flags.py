@@ -27,7 +27,7 @@ Rondo's flags (libFuzzer's are listed by -help=1):
   --keep-going=0|1      write a crash file for each new bug and go on, not end at the first [0]
   --preload=FILE.py     Python to run first; repeatable
   --lines=0|1           the compiler's lines are features too [1]
-  --record=FOLDER       keep growth and behaviours there for `rondo report`"""
+  --record=0|1          keep growth and behaviours beside the findings, for `rondo report` [0]"""
 
 
 class TargetUsageError(RondoError):
@@ -45,7 +45,7 @@ class Options:
     keep_going: bool = False
     preload: tuple[str, ...] = ()
     lines: bool = True
-    record: Path | None = None
+    record: bool = False
     artifact_prefix: str = "./"
     max_len: int = DEFAULT_MAX_LEN
     timeout: int = 1200
@@ -95,7 +95,7 @@ OURS: dict[str, Callable[[str], Any]] = {
     "keep_going": _switch,
     "preload": _file,
     "lines": _switch,
-    "record": Path,
+    "record": _switch,
 }
 THEIRS: dict[str, Callable[[str], Any]] = {
     "artifact_prefix": str,

@@ -26,7 +26,7 @@ from rondo.libfuzzer.alarms import Alarms
 from rondo.libfuzzer.flags import Options
 from rondo.oracle.result import Result
 from rondo.oracle.run import execute
-from rondo.report.record import Record
+from rondo.report.record import FOLDER, Record
 from rondo.search.corpus import Corpus
 from rondo.search.mcmc import MarkovSampler
 from rondo.search.sampler import MAX_LENGTH, SearchState, on_backend
@@ -58,7 +58,11 @@ class FuzzTarget:
         self.context = MutationContext(self.state.distribution, self.state.library, (self.backend,))
         self.executions = 0
         self.lines = LineFeatures(framework, wanted=options.lines)
-        self.record = Record(options.record) if options.record is not None else None
+        self.record: Record | None = None
+        if options.record:
+            about = {"framework": framework.name, "backends": [backend]}
+            about |= {"sampler": options.mutator, "trees": list(framework.source_trees())}
+            self.record = Record(options.artifacts / FOLDER, about=about)
         self._seeded = False
 
     # ------------------------------------------------------------------------------------ running

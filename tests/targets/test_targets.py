@@ -67,7 +67,7 @@ def findings(folder: Path) -> list[Path]:
 
 
 def test_features_rise_and_the_end_is_clean(target: Run, tmp_path: Path) -> None:
-    done = target("-runs=150", "-seed=1", "--keep-going=1", "--record=record", harmless=HARMLESS)
+    done = target("-runs=150", "-seed=1", "--keep-going=1", "--record=1", harmless=HARMLESS)
     assert done.returncode == 0, done.stderr
     assert "found LLVMFuzzerCustomMutator" in done.stderr
     seen = features(done.stderr)
@@ -76,7 +76,7 @@ def test_features_rise_and_the_end_is_clean(target: Run, tmp_path: Path) -> None
     assert re.search(r"NEW .* MS: \d+ Custom", done.stderr), "our proposals brought features"
     assert "CustomCrossOver" in done.stderr
     assert list((tmp_path / "new").iterdir()), "libFuzzer keeps what brought features"
-    assert list((tmp_path / "record").glob("*.jsonl"))
+    assert list((tmp_path / "findings" / "record").glob("*.jsonl"))
 
 
 def test_equal_seeds_propose_equal_inputs(target: Run, tmp_path: Path) -> None:
