@@ -115,6 +115,28 @@ def test_findings_of_a_campaign_are_minimal(rondo: Run, files: Path) -> None:
     assert (row["status"], row["steps"], row["minimal"]) == ("new", 3, True)
 
 
+def test_campaigns_of_other_seeds_put_a_bug_into_the_same_bucket(rondo: Run, files: Path) -> None:
+    for seed in (1, 2):
+        (files / f"corpus{seed}").mkdir()
+        done = rondo(
+            "fuzz",
+            f"corpus{seed}",
+            f"-seed={seed}",
+            "-runs=120",
+            f"-artifact_prefix=campaigns/{seed}/",
+            "--constructs=stale_scale,batch_mean,scale",
+            *("--framework", TOY),
+        )
+        assert done.returncode == 0, done.stderr
+    rows = json.loads(rondo("triage", "campaigns", "--json").stdout)["rows"]
+    new = {row["bucket"].rpartition("-")[0]: row["count"] for row in rows if row["status"] == "new"}
+    assert set(new) == {
+        "stateful-value-batch-mean-call-sizes-shallow",
+        "stateful-value-stale-scale-stale-scale-set-factor-shallow",
+    }
+    assert sum(new.values()) >= 3, "campaigns that hardly share a bug"
+
+
 def executions(printed: str) -> int:
     (line,) = (line for line in printed.splitlines() if " runs; " in line)
     return int(line.split(" steps in ")[1].split(" runs")[0])
