@@ -261,9 +261,9 @@ class JaxProgram(Program):
         arguments = self.arguments(call, inputs)
         kind = call.choice("backward")
         function = self.functions(inputs).named(kind)
-        if not compiled:
-            arguments = (copied(self.model), *arguments[1:])
-        elif self.settings.jit:
+        if not (compiled and self.settings.jit):
+            arguments = unjitted(self.model, arguments)
+        else:
             function = self.jitted(kind, function, len(arguments) - 5)
             self._watcher.serve(function)
         outcome = _Outcome(kind, function, arguments)
@@ -363,6 +363,17 @@ class JaxProgram(Program):
         """Return the action that `change` names."""
         target, _ = self._objects[change.target]
         return target.actions[change.action]
+
+
+def unjitted(model: Subject, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments as a jitted function would see them: a copied model, JAX arrays only."""
+    _, floats, state, key, others, *static = arguments
+
+    def as_array(leaf: Any) -> Any:
+        return leaf if isinstance(leaf, jax.Array) else jnp.asarray(leaf)
+
+    floats, others = jax.tree_util.tree_map(as_array, (floats, others))
+    return (copied(model), floats, state, key, others, *static)
 
 
 def _is_float(value: Any) -> bool:

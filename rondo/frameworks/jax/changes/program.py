@@ -7,7 +7,7 @@ checkpoint, cast, seed, set a flag. Arrays are computed by numpy, so that a chan
 from __future__ import annotations
 
 import random
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import jax
@@ -16,9 +16,12 @@ import numpy as np
 
 from rondo.frameworks.base import Arm
 from rondo.frameworks.jax import flags
-from rondo.frameworks.jax.module import modules, read_state
+from rondo.frameworks.jax.eager import eagerly
+from rondo.frameworks.jax.module import modules
 from rondo.frameworks.jax.program import JaxProgram
+from rondo.frameworks.jax.subject import copied
 from rondo.sequences import vocabulary
+from rondo.sequences.step import Call
 from rondo.subjects.target import Target
 
 PROGRAM = Target(
@@ -147,15 +150,22 @@ def flag(program: JaxProgram, value: int) -> None:
 
 @PROGRAM.change(values=2)
 def failing_call(program: JaxProgram, value: int) -> None:
-    """Call with too few arguments (0), or with a key of a wrong shape (1), and catch the error.
+    """Call without inputs (0), or with a key of a wrong shape (1), and catch what that raises.
 
     Only the retained arm fails through jit: the reset arm's past is eager.
     """
     compiled = program.arm is Arm.RETAINED and program.settings.jit
-    functions = program.functions({})
-    arguments: tuple[Any, ...] = (program.model, {}, read_state(program.model))
+    usual = Call(sizes=(0,) * len(program._architecture.schema.dimensions))
+    inputs = program.make_inputs(usual)
+    model, floats, state, key, others, *static = program.arguments(usual, inputs)
+    function = program.functions(inputs).subject
     if value:
-        arguments = (*arguments, np.zeros(3, np.uint32), {})
-    function = functions.subject
-    with suppress(Exception):
-        (jax.jit(function) if compiled else function)(*arguments)
+        key = np.zeros(3, np.uint32)
+    else:
+        others = {}
+    if compiled:
+        function = program.jitted("none", function, len(static))
+    else:
+        model = copied(program.model)
+    with suppress(Exception), nullcontext() if compiled else eagerly():
+        function(model, floats, state, key, others, *static)
