@@ -73,6 +73,7 @@ class Judge:
         self.settings = settings
         self.salt = zlib.crc32(salt)
         self._ignored: tuple[str, ...] = ()
+        self._runs_without: dict[str, ArmTrace] = {}
         self._translated: set[tuple[str, str]] = set()
 
     def judge(self, eager: ArmTrace, retained: ArmTrace) -> list[Judgement]:
@@ -148,8 +149,11 @@ class Judge:
     def _lifted(self, position: int, expected: Observation) -> str:
         """Return the documented limitation without which the retained arm would agree, or ''."""
         for rule, lifted in self.run.framework.ablations():
-            with lifted():
-                found = self.run.retained().observations[position]
+            if rule not in self._runs_without:
+                # One run serves every step: without a limitation, all of them are as they are.
+                with lifted():
+                    self._runs_without[rule] = self.run.retained()
+            found = self._runs_without[rule].observations[position]
             assert found is not None
             close = self.disagreement(expected, found, position).grade <= Grade.CLOSE
             if close and found.exception == expected.exception:
