@@ -21,7 +21,7 @@ from rondo.frameworks.tensorflow.environment import describe_environment
 from rondo.frameworks.tensorflow.functions import follow_functions, reset_functions
 from rondo.frameworks.tensorflow.program import Catalogue, CompileSettings, TensorFlowProgram
 from rondo.frameworks.tensorflow.subject import as_callable
-from rondo.frameworks.tensorflow.warm import import_compiler, set_threads
+from rondo.frameworks.tensorflow.warm import convert_functions, import_compiler, set_threads
 from rondo.frameworks.tensorflow.watch import Watcher
 from rondo.oracle.observation import Observation
 from rondo.sequences.step import Sequence as StepSequence
@@ -96,8 +96,9 @@ class TensorFlowFramework(Framework):
         )
 
     def warm(self) -> None:
-        """Import what a first trace would import; make no tensor, which would start threads."""
+        """Import and convert what first traces would; make no tensor, which starts threads."""
         import_compiler()
+        convert_functions(self.constructs.values())
 
     @contextmanager
     def session(self, sequence: StepSequence) -> Iterator[None]:
@@ -134,7 +135,7 @@ class TensorFlowFramework(Framework):
         return [body, *(self.constructs[name][1] for name in subject.constructs)]
 
     def reset(self) -> None:
-        """Drop every trace of this process and what AutoGraph converted."""
+        """Drop every trace of this process: the outermost ones and those inside."""
         reset_functions()
 
     def begin_watch(self) -> None:

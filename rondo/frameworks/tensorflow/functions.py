@@ -12,8 +12,6 @@ import functools
 import weakref
 from typing import Any
 
-from tensorflow.python.autograph.impl import api, conversion
-from tensorflow.python.autograph.pyct import cache
 from tensorflow.python.eager import context
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
 
@@ -54,19 +52,19 @@ def forget_traces(function: Any) -> None:
 
 
 def reset_functions() -> None:
-    """Drop what tf.function and AutoGraph keep in this process.
+    """Drop what tf.function keeps in this process: the traces of every living function.
 
-    1. the traces of every living function, methods' and Keras's own included: a new wrapper around
-       the outermost one would leave those inside of it;
-    2. AutoGraph's converted functions and its list of what needs no conversion, both kept per code
-       object, so that a new wrapper finds them again;
-    3. the kernels of eager operations stay: generators of random numbers live in them, and those
-    are program state.
+    Methods' and Keras's own included, since a new wrapper around the outermost function would leave
+    those inside of it. Two things stay, each for a reason:
+
+    1. the kernels of eager operations: generators of random numbers live in them, and those are
+       program state;
+    2. functions that AutoGraph converted. A conversion is a function of a code object and its
+       source, takes longer than tracing, and lies below the caches under test as built kernels do.
+       The fresh arm, which has none, would tell if one were wrong.
     """
     for function in list(_functions):
         forget_traces(function)
-    api._TRANSPILER._cache = cache.CodeObjectCache()
-    conversion._ALLOWLIST_CACHE = cache.UnboundInstanceCache()
 
 
 def runs_eagerly() -> bool:

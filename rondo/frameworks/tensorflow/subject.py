@@ -5,7 +5,7 @@ attributes of its own whose values are passed as arguments (`passed`): what a us
 the key under which tf.function keeps a trace, what a trace reads elsewhere is not.
 
 AutoGraph rewrites what a user writes, the constructs, and not what holds them together: converting
-this file took longer than all tracing of a small subject, and a real reset forgets conversions.
+this file took longer than all tracing of a small subject.
 """
 
 from __future__ import annotations
