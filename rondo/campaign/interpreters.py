@@ -85,25 +85,29 @@ def _ask(
 ) -> Answer:
     python = version = ""
     try:
-        probed = _probe(interpreter, framework.partition(":")[0], None)
+        probed = _probe(interpreter, framework.partition(":")[0], ())
         own = bool(probed["rondo"])
         python, version = str(probed["python"]), str(probed["version"])
         if tuple(map(int, python.split(".")))[:2] < OLDEST:
             raise NoAnswerError(f"Rondo needs Python {'.'.join(map(str, OLDEST))} or newer")
         if not own:
-            probed = _probe(interpreter, framework, lent)
+            probed = _probe(interpreter, framework, (str(lent),))
         if probed["lacks"]:
             raise NoAnswerError(_mend(str(probed["lacks"]), interpreter, python))
         if not version and ":" not in framework:
             raise NoAnswerError(f"{framework} is not installed there")
-        shows, told = _replay(file, interpreter, options, None if own else lent, seconds)
+        paths = (
+            *(() if own else (str(lent),)),
+            *((os.getcwd(),) if "--subject" in options else ()),
+        )
+        shows, told = _replay(file, interpreter, options, paths, seconds)
     except NoAnswerError as error:
         return Answer(interpreter, None, str(error), python, version)
     return Answer(interpreter, shows, told, python, version)
 
 
-def _probe(interpreter: str, framework: str, lent: Path | None) -> dict[str, Any]:
-    done = _run([interpreter, "-c", PROBE, framework], lent, PROBE_SECONDS)
+def _probe(interpreter: str, framework: str, paths: tuple[str, ...]) -> dict[str, Any]:
+    done = _run([interpreter, "-c", PROBE, framework], paths, PROBE_SECONDS)
     try:
         probed = json.loads(done.stdout.strip().rpartition("\n")[2])
         return {name: probed[name] for name in ("python", "rondo", "lacks", "version")}
@@ -125,11 +129,15 @@ def _mend(lacks: str, interpreter: str, python: str) -> str:
 
 
 def _replay(
-    file: Path, interpreter: str, options: tuple[str, ...], lent: Path | None, seconds: float
+    file: Path,
+    interpreter: str,
+    options: tuple[str, ...],
+    paths: tuple[str, ...],
+    seconds: float,
 ) -> tuple[bool, str]:
     """Return whether the bug shows, and the verdict in words. Raises NoAnswerError."""
     command = [interpreter, "-m", "rondo", "replay", str(file.resolve()), "--json", *options]
-    done = _run([*command, "--timeout", str(seconds)], lent, seconds + START_SECONDS)
+    done = _run([*command, "--timeout", str(seconds)], paths, seconds + START_SECONDS)
     try:
         answer = json.loads(done.stdout.strip().rpartition("\n")[2])
         shows, verdict, alarms = answer["shows"], str(answer["verdict"]), answer["alarms"]

@@ -64,8 +64,8 @@ def command(
     if subject:
         options += ["--subject", subject]
     # Absolute, and not resolved: what makes it the interpreter of an environment is where it lies.
-    found = tuple(os.path.abspath(shutil.which(each) or each) for each in interpreters)
-    answers = list(ask_all(file, found, name, tuple(options), seconds=timeout))
+    found = [os.path.abspath(at) if (at := shutil.which(each)) else each for each in interpreters]
+    answers = list(ask_all(file, tuple(found), name, tuple(options), seconds=timeout))
     if as_json:
         json.dump({"file": str(file), "answers": [asdict(each) for each in answers]}, sys.stdout)
         click.echo()
