@@ -153,12 +153,14 @@ def _replay(
     return False, f"no bug ({verdict})"
 
 
-def _run(command: list[str], lent: Path | None, seconds: float) -> subprocess.CompletedProcess[str]:
-    """Run `command` where no file of the present folder is imported by accident."""
+def _run(
+    command: list[str], paths: tuple[str, ...], seconds: float
+) -> subprocess.CompletedProcess[str]:
+    """Run `command` with `paths` first on its path, and no file of this folder by accident."""
     environment = dict(os.environ)
-    if lent is not None:
+    if paths:
         given = environment.get("PYTHONPATH")
-        environment["PYTHONPATH"] = os.pathsep.join([str(lent), *([given] if given else [])])
+        environment["PYTHONPATH"] = os.pathsep.join([*paths, *([given] if given else [])])
     try:
         with tempfile.TemporaryDirectory(prefix="rondo-") as nowhere:
             return subprocess.run(
