@@ -25,6 +25,7 @@ Rondo's flags (libFuzzer's are listed by -help=1):
                         libFuzzer's pick (havoc), or libFuzzer's byte mutations (libfuzzer)
   --known=FOLDER        bugs whose reproducers lie below FOLDER are not reported again; repeatable
   --keep-going=0|1      write a crash file for each new bug and go on, not end at the first [0]
+  --alarms=0|1          0: only count alarms, for -merge and for measurements [1]
   --preload=FILE.py     Python to run first; repeatable
   --lines=0|1           the compiler's lines are features too [1]
   --record=0|1          keep growth and behaviours beside the findings, for `rondo report` [0]"""
@@ -45,6 +46,7 @@ class Options:
     keep_going: bool = False
     preload: tuple[str, ...] = ()
     lines: bool = True
+    alarms: bool = True
     record: bool = False
     artifact_prefix: str = "./"
     max_len: int = DEFAULT_MAX_LEN
@@ -95,6 +97,7 @@ OURS: dict[str, Callable[[str], Any]] = {
     "keep_going": _switch,
     "preload": _file,
     "lines": _switch,
+    "alarms": _switch,
     "record": _switch,
 }
 THEIRS: dict[str, Callable[[str], Any]] = {

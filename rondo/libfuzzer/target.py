@@ -85,7 +85,7 @@ class FuzzTarget:
         )
         if self.record is not None:
             self._note(new=bool(feedback.new))
-        if result.alarms:
+        if result.alarms and self.options.alarms:
             self.alarms.examine(canonical, result, given=data)
 
     def _execute(self, data: bytes) -> Result:

@@ -126,6 +126,23 @@ def test_a_known_bug_is_no_crash(target: Run, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("crash-*"))
 
 
+def test_alarms_may_be_counted_only(target: Run, tmp_path: Path) -> None:
+    done = target("-runs=1", "--alarms=0", "--record=1", stale=STALE)
+    assert done.returncode == 0, done.stderr
+    assert not findings(tmp_path)
+    (record,) = (tmp_path / "findings" / "record").glob("*.jsonl")
+    assert '"alarms": 1' in record.read_text().splitlines()[-1]
+
+
+def test_a_corpus_is_merged(target: Run, tmp_path: Path) -> None:
+    inputs = {f"again{n}": HARMLESS for n in range(3)}
+    done = target("-merge=1", "--alarms=0", stale=STALE, harmless=HARMLESS, **inputs)
+    assert done.returncode == 0, done.stderr
+    kept = {path.read_bytes() for path in (tmp_path / "new").iterdir()}
+    assert kept <= {STALE, HARMLESS}
+    assert kept
+
+
 def test_keep_going_reports_each_bug_once(target: Run, tmp_path: Path) -> None:
     again = STALE + STALE[-4:]  # one more step of the same kind
     done = target("-runs=1", "--keep-going=1", again=again, stale=STALE, dynamic=DYNAMIC)
