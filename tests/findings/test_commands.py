@@ -229,6 +229,13 @@ def lone(tmp_path: Path) -> str:
     return os.pathsep.join([str(tmp_path / "lone"), *packages])
 
 
+def without_rondo(*more: str) -> str:
+    """A shell script: this Python without its packages and this checkout, but with `more`."""
+    keep = f"tr : '\\n' | grep -vxF {ROOT} | paste -sd :"
+    path = ":".join(['$(echo "$PYTHONPATH" | ' + keep + ")", *more])
+    return f'PYTHONPATH="{path}" exec {sys.executable} -S "$@"'
+
+
 def interpreter(path: Path, text: str) -> Path:
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
@@ -237,12 +244,10 @@ def interpreter(path: Path, text: str) -> Path:
 
 def test_bisect_asks_every_interpreter(rondo: Run, files: Path) -> None:
     """One with Rondo, one that borrows it, and five that cannot tell and say why."""
-    isolated = f"exec {sys.executable} -S"
-    borrowing = f'PYTHONPATH="$PYTHONPATH:{lone(files)}" {isolated} "$@"'
     probe = '\'{"python": "%s", "rondo": true, "lacks": "%s", "version": "1"}\''
     fakes = {
-        "borrows": f'unset RONDO\nPYTHONPATH="${{PYTHONPATH#{ROOT}:}}"\n{borrowing}',
-        "bare": f'PYTHONPATH="${{PYTHONPATH#{ROOT}:}}"\n{isolated} "$@"',
+        "borrows": without_rondo(lone(files)),
+        "bare": without_rondo(),
         "old": f"echo {probe % ('3.9.1', '')}",
         "other": f"echo {probe % ('3.13.0', 'rondo._native.tracer')}",
         "mute": "echo oops >&2; exit 3",
