@@ -14,8 +14,8 @@ from rondo.errors import RondoError
 from rondo.findings.export_check import check_script, check_test
 from rondo.frameworks.base import Framework, Script, ScriptRequest
 from rondo.oracle.result import Alarm
-from rondo.sequences.step import Change, Sequence
-from rondo.sequences.vocabulary import COMPILER, Vocabulary
+from rondo.sequences.step import Sequence
+from rondo.sequences.vocabulary import Vocabulary
 
 
 class ExportError(RondoError):
@@ -73,7 +73,7 @@ def request_of(
         sequence,
         alarm,
         establishing,
-        title_of(sequence, alarm, vocabulary, version=version),
+        title_of(alarm, f"{vocabulary.framework} {version}".strip()),
         preludes,
     )
 
@@ -88,31 +88,18 @@ EFFECTS = {
     "missing exception": "no exception",
 }
 VERDICTS = {
-    "stateful": "what an earlier call left behind gives",
+    "stateful": "a later call gives",
     "masked": "a fresh compile gives",
     "stateless": "a compiled call gives",
     "split": "a compiled call gives",
 }
 
 
-def title_of(sequence: Sequence, alarm: Alarm, vocabulary: Vocabulary, *, version: str) -> str:
-    """Return what a script says at its top: what goes wrong, where it was seen, what exposes it."""
+def title_of(alarm: Alarm, framework: str) -> str:
+    """Return what a script says at its top: what goes wrong, and where it was seen."""
     identity = alarm.identity
     effect = EFFECTS.get(identity.effect, f"a wrong {identity.effect}")
     first = (
         f"{VERDICTS.get(identity.verdict, 'a compiled call gives')} {effect} ({identity.place})."
     )
-    framework = f"{vocabulary.framework} {version}".strip()
-    lines = [first[0].upper() + first[1:], f"{framework}, back end {identity.backend}."]
-    last = next(
-        (
-            step
-            for step in reversed(sequence.steps[: alarm.step])
-            if isinstance(step, Change) and step.target != COMPILER
-        ),
-        None,
-    )
-    if last is not None and identity.verdict == "stateful":
-        doc = vocabulary.targets_by_name[last.target].actions[last.action].doc
-        lines[1] += f" Change: {doc}"
-    return "\n".join(lines)
+    return f"{first[0].upper()}{first[1:]} {framework}, backend {identity.backend}."

@@ -218,17 +218,21 @@ class ScriptWriter:
 
     def _gather(self, changes: ChangeWriter) -> None:
         for step in self._changes():
+            if self._is(step, "failing_call"):
+                continue
             action = self.vocabulary.targets_by_name[step.target].actions[step.action].name
             module = PROGRAM_MODULE if step.target == PROGRAM else self.files[step.target][1]
             changes.gather(step, action, module)
-        if any(step.target == PROGRAM and self._is_seed(step) for step in self._changes()):
+        if any(self._is(step, "seed") for step in self._changes()):
             # Python's and numpy's generators matter only where the subject draws from them.
             drawn = {"random", "np"} & self._drawn()
             for name in {"random", "np"} - drawn:
                 self.pieces.imports.pop(name, None)
 
-    def _is_seed(self, step: Change) -> bool:
-        return self.vocabulary.targets_by_name[PROGRAM].actions[step.action].name == "seed"
+    def _is(self, step: Change, action: str) -> bool:
+        """Whether a step is the change of program state of that name."""
+        actions = self.vocabulary.targets_by_name[PROGRAM].actions
+        return step.target == PROGRAM and actions[step.action].name == action
 
     def _drawn(self) -> set[str]:
         alone = Slice()
@@ -247,6 +251,8 @@ class ScriptWriter:
         if not path.startswith("state."):
             return {}
         name = path.split(".")[1]
+        if name not in self.model.owners:
+            raise UnwritableError(path)
         target, module = self.files[name]
         if target.observer is None:
             raise UnwritableError(path)
@@ -310,6 +316,7 @@ class ScriptWriter:
             clean=self.clean,
             keep_outputs=self.difference.path.startswith("earlier"),
             is_tuple=self.model.is_tuple,
+            architecture=self.sequence.subject.architecture,
         )
 
     # ------------------------------------------------------------------------------- layout
@@ -492,7 +499,7 @@ class ScriptWriter:
             differs, cured = cured, differs
         reason = self.request.title.partition("\n")[0].rstrip(".").replace('"', "'")
         guard = (
-            [f"    if not ({cured}):", '        raise RuntimeError("not this bug")']
+            [f"    if {_negated(cured)}:", '        raise RuntimeError("not this bug")']
             if cured
             else []
         )
@@ -501,7 +508,7 @@ class ScriptWriter:
             f"def test_{self._test_name()}():",
             *(INDENT + line for line in [*arms, *same]),
             *guard,
-            f"    assert not ({differs})",
+            f"    assert {_negated(differs)}",
         ]
 
     def _test_name(self) -> str:
@@ -539,6 +546,16 @@ class ScriptWriter:
             else:
                 joined.append(part)
         return joined
+
+
+def _negated(condition: str) -> str:
+    """Return the opposite of a comparison that this file has written."""
+    if condition.startswith("not "):
+        return condition.removeprefix("not ")
+    for operator, opposite in ((" == ", " != "), (" != ", " == ")):
+        if operator in condition:
+            return condition.replace(operator, opposite)
+    return f"not {condition}"
 
 
 def _print(said: str) -> list[str]:

@@ -12,7 +12,13 @@ from types import ModuleType
 
 from rondo.frameworks.torch.changes import compiler as compiler_changes
 from rondo.frameworks.torch.changes import program as program_changes
-from rondo.frameworks.torch.changes.compiler import CONFIGURED, MARK_BOUNDS, OTHER_BACKEND, STANCES
+from rondo.frameworks.torch.changes.compiler import (
+    CONFIGURATIONS,
+    CONFIGURED,
+    MARK_BOUNDS,
+    OTHER_BACKEND,
+    STANCES,
+)
 from rondo.frameworks.torch.script_fold import may_inline, specialise
 from rondo.frameworks.torch.script_model import rename
 from rondo.frameworks.torch.script_observe import UnwritableError
@@ -150,6 +156,7 @@ class Compilation:
     fullgraph: bool = False
     own_backend: str = ""
     marks: list[str] = field(default_factory=list)
+    configured: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.own_backend = self.own_backend or self.backend
@@ -191,8 +198,8 @@ def compiler_change(compilation: Compilation, name: str, value: int) -> Compiler
         compilation.marks.append(MARKS[value])
         return CompilerText((), carries=True)
     if name == "configure":
-        line, module = _configuration(value)
-        return CompilerText((line,), rewraps=True, carries=True, modules=(module,))
+        lines, modules = _configuration(compilation, value)
+        return CompilerText(lines, rewraps=True, carries=True, modules=modules)
     if name == "recompile_limit":
         line = f"torch._dynamo.config.recompile_limit = {(1, 2, 8)[value]}"
         return CompilerText((line,), carries=True)
@@ -204,13 +211,25 @@ def compiler_change(compilation: Compilation, name: str, value: int) -> Compiler
     return CompilerText(lines, modules=modules)
 
 
-def _configuration(value: int) -> tuple[str, str]:
-    if value == len(CONFIGURED):
-        raise UnwritableError("the configuration that is put back")
-    name, flipped = CONFIGURED[value]
+def _configuration(compilation: Compilation, value: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the lines that flip one entry of torch's configuration, or put all of them back."""
+    if value < len(CONFIGURED):
+        name, flipped = CONFIGURED[value]
+        compilation.configured.append(name)
+        entries: dict[str, object] = {name: flipped}
+    else:
+        entries = {name: _usual(name) for name in compilation.configured}
+    lines, modules = [], []
+    for name, setting in entries.items():
+        part, _, entry = name.partition(".")
+        modules.append(f"torch._{part}.config")
+        lines.append(f"{modules[-1]}.{entry} = {setting}")
+    return tuple(lines), tuple(modules)
+
+
+def _usual(name: str) -> object:
     part, _, entry = name.partition(".")
-    module = f"torch._{part}.config"
-    return f"{module}.{entry} = {flipped}", module
+    return getattr(CONFIGURATIONS[part], entry)
 
 
 RETAINED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

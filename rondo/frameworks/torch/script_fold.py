@@ -119,14 +119,29 @@ class _Fold(ast.NodeTransformer):
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        self.generic_visit(node)
-        truth = _truth(node.test)
-        return node if truth is None else (node.body if truth else node.orelse)
+        truth = self._decided(node)
+        if truth is None:
+            return self.generic_visit(node)
+        chosen: ast.AST = self.visit(node.body if truth else node.orelse)
+        return chosen
 
     def visit_If(self, node: ast.If) -> Any:
-        self.generic_visit(node)
-        truth = _truth(node.test)
-        return node if truth is None else (node.body if truth else node.orelse)
+        truth = self._decided(node)
+        if truth is None:
+            return self.generic_visit(node)
+        # Only the branch that is taken: the other one may not even make sense for this operand.
+        return [
+            each for line in (node.body if truth else node.orelse) for each in self._block(line)
+        ]
+
+    def _block(self, line: ast.stmt) -> list[ast.stmt]:
+        folded = self.visit(line)
+        return folded if isinstance(folded, list) else [folded]
+
+    def _decided(self, node: ast.If | ast.IfExp) -> bool | None:
+        """Fold the test of a branch, and return its truth if it is a constant."""
+        node.test = self.visit(node.test)
+        return _truth(node.test)
 
 
 class _Strip(ast.NodeTransformer):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rondo.frameworks.torch.changes.program import TAKES_ANY_RANK
 from rondo.frameworks.torch.script_changes import (
     PROGRAM_MODULE,
     ChangeWriter,
@@ -17,7 +18,6 @@ from rondo.frameworks.torch.script_changes import (
 )
 from rondo.frameworks.torch.script_inputs import InputWriter, Written
 from rondo.frameworks.torch.script_model import Places
-from rondo.frameworks.torch.script_observe import UnwritableError
 from rondo.sequences.step import Call, Change
 from rondo.sequences.vocabulary import COMPILER, PROGRAM, Vocabulary
 
@@ -64,7 +64,9 @@ class StepWriter:
         clean: bool = False,
         keep_outputs: bool = False,
         is_tuple: bool = False,
+        architecture: str = "",
     ) -> None:
+        self.architecture = architecture
         self.vocabulary = vocabulary
         self.files = files
         self.changes = changes
@@ -210,7 +212,8 @@ class StepWriter:
         program = self.program
         action = self.vocabulary.targets_by_name[step.target].actions[step.action].name
         if step.target == PROGRAM and action == "failing_call":
-            raise UnwritableError("a call that must fail")
+            self._failing_call(step.value)
+            return
         module = PROGRAM_MODULE if step.target == PROGRAM else self.files[step.target][1]
         text = self.changes.write(step, action, module, taken, renamed)
         lines = list(text.lines) or ["pass"]
@@ -221,6 +224,23 @@ class StepWriter:
             program.functions.append(text.function)
         lines[0] += "  # changes"
         program.lines += lines
+
+    def _failing_call(self, value: int) -> None:
+        """Write the call that must raise: with tensors of rank 0 (0) or with nothing (1)."""
+        arguments: list[str] = []
+        if value == 0 and self.architecture not in TAKES_ANY_RANK:
+            usual = Call(sizes=(0,) * len(self.inputs.dimensions))
+            written = self.inputs.write(usual)
+            self.program.lines += written.lines
+            arguments = [
+                f"{name}.new_zeros(())" if name in written.tensors else name
+                for name in written.arguments.values()
+            ]
+        self.program.modules.add("contextlib")
+        self.program.lines += [
+            "with contextlib.suppress(Exception):  # a call that fails",
+            f"    {self.callee}({', '.join(arguments)})",
+        ]
 
 
 def _draws(line: str, taken: set[str]) -> bool:
