@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import os
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
 import torch._dynamo
+from torch._dynamo import convert_frame, pgo
 from torch._dynamo import utils as dynamo_utils
+from torch._dynamo.callback import callback_handler
+from torch._inductor import codecache
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.compiler._cache import CacheArtifactManager
 
 from rondo.frameworks.torch import kernels, state
 
@@ -30,22 +38,148 @@ def compile_twice(backend: str) -> None:
         compiled(torch.ones(size, requires_grad=True), 2.0).backward()
 
 
-def test_memory_is_empty_after_a_reset(folders: state.CacheFolders) -> None:
+Size = Callable[[], int]
+
+
+def entries() -> int:
+    return len(torch._dynamo.eval_frame._debug_get_cache_entry_list(function.__code__))
+
+
+def files() -> int:
+    return sum(each.is_file() for each in Path(os.environ[state.CACHE_VARIABLE]).rglob("*"))
+
+
+def files_named(part: str) -> Size:
+    def count() -> int:
+        folder = Path(os.environ[state.CACHE_VARIABLE])
+        return sum(part in str(each.relative_to(folder)) for each in folder.rglob("*"))
+
+    return count
+
+
+MEMORY: dict[str, Size] = {
+    "compiled code and guards": entries,
+    "compiled code objects": lambda: len(list(convert_frame.input_codes.seen)),
+    "automatic-dynamic memory": lambda: len(pgo.get_code_state()),
+    "dispatch cache of FakeTensorMode": lambda: FakeTensorMode.cache_info().size,
+    "guard failures": lambda: len(dynamo_utils.guard_failures),
+    "back ends seen": lambda: len(torch._dynamo.eval_frame.cached_backends),
+    "frame numbers": lambda: len(convert_frame.FRAME_COMPILE_COUNTER),
+    "counters": lambda: len(dynamo_utils.counters),
+    "compilation metrics": lambda: len(dynamo_utils.get_compilation_metrics()),
+    "compile callbacks": lambda: len(callback_handler.start_callbacks),
+}
+"""What a compile on a cheap back end leaves in memory."""
+
+DISK: dict[str, Size] = {
+    "FX graph cache": files_named("fxgraph"),
+    "AOTAutograd cache": files_named("aotautograd"),
+    "generated Python modules": lambda: len(codecache.PyCodeCache.modules),
+    "loaded kernels": lambda: len(codecache.CppPythonBindingsCodeCache.cache),
+    "artifacts to save": lambda: len(CacheArtifactManager._seen_artifacts),
+    "automatic-dynamic memory on disk": files_named("code_state"),
+    "disk folder": files,
+}
+"""What Inductor adds with its caches on."""
+
+
+@pytest.fixture(scope="module")
+def sizes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[int, int]]]:
+    """Name -> size after compiles and after the reset that follows them."""
+    root = tmp_path_factory.mktemp("caches")
+    measured: dict[str, tuple[int, int]] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(state.CACHE_VARIABLE, str(root))
+        patch.setenv("TRITON_CACHE_DIR", str(root))
+        folders = state.CacheFolders(root)
+        for backend, caches in (("aot_eager", MEMORY), ("inductor", DISK)):
+            disk = backend == "inductor"
+            # Without a job's name, automatic-dynamic memory is not written to disk.
+            named = torch.compiler.config.patch(job_id="rondo")
+            with named, state.configured(disk=disk):
+                state.reset_compiler(folders, disk=disk)
+                callback_handler.register_start_callback(lambda _: None)
+                compile_twice(backend)
+                full = {name: size() for name, size in caches.items()}
+                state.reset_compiler(folders, disk=disk)
+                empty = {name: size() for name, size in caches.items()}
+            measured |= {name: (full[name], empty[name]) for name in caches}
+        folders.drop()
+        yield measured
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*MEMORY, *DISK])
+def test_no_cache_survives_a_reset(name: str, sizes: dict[str, tuple[int, int]]) -> None:
+    full, empty = sizes[name]
+    assert full > 0, "nothing was there that could survive"
+    assert empty == 0
+
+
+def test_cudagraph_trees_are_reset(
+    folders: state.CacheFolders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from torch._inductor import cudagraph_trees
+
+    called: list[int] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(cudagraph_trees, "reset_cudagraph_trees", lambda: called.append(1))
+    state.reset_compiler(folders, disk=False)
+    assert called == [1]
+
+
+KNOWN_SURVIVORS = {
+    "torch._dynamo.bytecode_transformation._cached_cleaned_instructions": "a code object's own",
+    "torch._dynamo.guards.code_framelocals_names_reversed_cached": "a code object's own",
+    "torch._dynamo.eval_frame.DynamoTLS.traced_frame_infos": "lines for a log message",
+    "torch._inductor.codecache.PyCodeCache.stack_frames_for_code": "a line to its text",
+}
+
+
+def containers() -> dict[str, int]:
+    """The size of every table and memo that the compiler's modules and classes hold."""
+    sizes: dict[str, int] = {}
+    for name, module in list(sys.modules.items()):
+        if not name.startswith(("torch._dynamo", "torch._functorch", "torch._inductor")):
+            continue
+        for key, value in list(vars(module).items()):
+            found = {f"{name}.{key}": value}
+            if isinstance(value, type) and value.__module__ == name:
+                inner = vars(value).items()
+                found |= {f"{name}.{key}.{each}": item for each, item in inner}
+            for path, each in found.items():
+                plain = each.__func__ if isinstance(each, (staticmethod, classmethod)) else each
+                if isinstance(plain, functools._lru_cache_wrapper):
+                    sizes[path] = plain.cache_info().currsize
+                elif isinstance(plain, (dict, list, set)):
+                    sizes[path] = len(plain)
+    return sizes
+
+
+def test_nothing_else_grows_with_what_is_compiled(folders: state.CacheFolders) -> None:
+    """Compiles of new code, with a reset between them, leave every table as large as it was."""
+
+    def compile_new(number: int) -> None:
+        source = f"def scaled_{number}(x):\n    return (x * {number}.5).cos().sum()\n"
+        namespace: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {}
+        exec(source, namespace)
+        compiled = torch.compile(namespace[f"scaled_{number}"], backend="aot_eager")
+        for size in (3, 4):
+            compiled(torch.ones(size + number, requires_grad=True)).backward()
+        del compiled
+        state.reset_compiler(folders, disk=False)
+        gc.collect()
+
     with state.configured(disk=False):
-        state.reset_compiler(folders, disk=False)
-        compile_twice("aot_eager")
-        code = function.__code__
-        assert torch._dynamo.eval_frame._debug_get_cache_entry_list(code)
-        assert torch._dynamo.pgo.get_code_state()
-        assert FakeTensorMode.cache_info().size
-        assert dynamo_utils.counters["frames"]["ok"] == 2
-        state.reset_compiler(folders, disk=False)
-        assert not torch._dynamo.eval_frame._debug_get_cache_entry_list(code)
-        assert not torch._dynamo.pgo.get_code_state()
-        assert not FakeTensorMode.cache_info().size
-        assert not dynamo_utils.counters
-        assert not dynamo_utils.get_compilation_metrics()
-        assert not list(torch._dynamo.convert_frame.input_codes.seen)
+        for number in (1, 2):
+            compile_new(number)
+        before = containers()
+        for number in (3, 4, 5):
+            compile_new(number)
+        after = containers()
+    grown = {name for name, size in after.items() if size >= before.get(name, 0) + 3}
+    assert len(before) > 500
+    assert grown <= KNOWN_SURVIVORS.keys()
 
 
 def test_a_stance_and_callbacks_do_not_survive(folders: state.CacheFolders) -> None:

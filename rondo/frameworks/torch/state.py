@@ -5,9 +5,11 @@ A real reset drops, in this order and each for a reason seen by measurement:
 1. Dynamo's code caches, guards, automatic-dynamic memory, cudagraphs (`torch._dynamo.reset`);
 2. the dispatch cache of FakeTensorMode, which that call leaves alone;
 3. every in-memory cache that Inductor registers for a fresh cache, FX graphs and modules included;
-4. the disk caches, by moving to a new empty folder with caching left on: a shared folder would hide
+4. the artifacts that `torch.compiler.save_cache_artifacts` would save: recorded when an entry is
+   written, they would bring entries of before the reset back (seen: two after a reset);
+5. the disk caches, by moving to a new empty folder with caching left on: a shared folder would hide
    faults in cache keys, and caching switched off compiles other code;
-5. counters and compilation metrics, so that observations start from zero.
+6. counters and compilation metrics, so that observations start from zero.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import torch._inductor.utils
 from torch._dynamo import guards as dynamo_guards
 from torch._dynamo import utils as dynamo_utils
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.compiler._cache import CacheArtifactManager
 
 CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
 
@@ -83,6 +86,7 @@ def reset_compiler(folders: CacheFolders, *, disk: bool) -> None:
     torch.compiler.set_stance("default")
     FakeTensorMode.cache_clear()
     torch._inductor.utils.clear_caches()
+    CacheArtifactManager.clear()
     folders.use(disk=disk)
     dynamo_utils.counters.clear()
     dynamo_utils.clear_compilation_metrics()
