@@ -36,6 +36,9 @@ def command(file: Path, framework: str) -> None:
     for difference in recorded.differences:
         arms = f"eager {difference.eager}, retained {difference.retained}, reset {difference.reset}"
         click.echo(f"  {difference.path}: {arms}")
+    click.echo(f"minimal: {'yes' if recorded.minimal else recorded.reason or 'not known'}")
+    if recorded.layer:
+        click.echo(f"layer: {recorded.layer}")
     for name, value in recorded.environment.items():
         click.echo(f"{name}: {value}")
     for name in recorded.preloads:

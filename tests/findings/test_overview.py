@@ -54,6 +54,18 @@ def known(folder: Path) -> KnownBuckets:
     return KnownBuckets(folder / "known.json")
 
 
+def test_show_tells_minimality_and_layer(folder: Path, invoke: Invoke) -> None:
+    stale = finding(STALE)
+    for fields, told in (
+        ({"minimal": True, "layer": "guards"}, ["minimal: yes", "layer: guards"]),
+        ({"reason": "it was interrupted"}, ["minimal: it was interrupted"]),
+        ({}, ["minimal: not known"]),
+    ):
+        save(replace(stale, **fields), folder / "one.rondo")
+        lines = invoke("show", folder / "one.rondo").stdout.splitlines()
+        assert [line for line in lines if line.startswith(("minimal", "layer"))] == told
+
+
 def test_each_bug_is_a_row(folder: Path) -> None:
     overview = overview_of(folder, known(folder))
     assert [(row.status, row.count) for row in overview.rows] == [
