@@ -11,7 +11,7 @@ import sys
 from contextlib import ExitStack
 from dataclasses import replace
 
-from rondo.campaign.flags import HELP_FLAGS, help_text, parse_flags
+from rondo.campaign.flags import HELP_FLAGS, help_text, parse
 from rondo.campaign.settings import Settings
 from rondo.campaign.status import JsonStatus, PlainStatus, Status
 from rondo.campaign.stop import Stop, StoppedError
@@ -28,25 +28,31 @@ def main(arguments: list[str] | None = None) -> int:
         print(help_text())
         return EXIT_OK
     try:
-        return run(parse_flags(arguments))
+        return run(*parse(arguments))
     except RondoError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
 
 
-def run(settings: Settings) -> int:
-    """Run the campaign that `settings` describe and return its exit code. Raises RondoError."""
+def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
+    """Run the campaign that `settings` describe and return its exit code. Raises RondoError.
+
+    `given` names the settings that were asked for: a continued campaign keeps the others as before.
+    """
     from rondo.campaign.artifacts import Artifacts
-    from rondo.campaign.corpora import Scope, check_folders, open_corpus
-    from rondo.campaign.driver import Campaign, Progress
+    from rondo.campaign.corpora import Scope, check_folders
+    from rondo.campaign.driver import Campaign
     from rondo.campaign.executor import Executor
+    from rondo.campaign.opening import enter, open_keeper, open_search
     from rondo.campaign.pool import Limits, Server
     from rondo.campaign.preload import check_preloads
     from rondo.campaign.turns import Turns
     from rondo.report.recording import recorded
-    from rondo.search.sampler import MAX_LENGTH, SearchState
-    from rondo.search.samplers import create_sampler
+    from rondo.search.sampler import MAX_LENGTH
 
+    member = None
+    if settings.campaign is not None:
+        member, settings = enter(settings, given)
     if not settings.seed:
         settings = replace(settings, seed=random.SystemRandom().randrange(1, 1 << 32))
     check_folders(settings.corpora)
@@ -54,6 +60,8 @@ def run(settings: Settings) -> int:
     artifacts = Artifacts(settings.artifact_prefix)
     stop = Stop()
     with ExitStack() as stack:
+        if member is not None:
+            stack.callback(member.close)
         stack.enter_context(stop.listening())
         status = _status(settings)
         stack.callback(status.close)
@@ -69,7 +77,6 @@ def run(settings: Settings) -> int:
             )
             stack.callback(server.close)
             scope = Scope.of(settings, server.vocabulary, usual_length=MAX_LENGTH)
-            corpus, left_out = open_corpus(settings, server.vocabulary, scope)
             limits = Limits(settings.timeout, settings.rss_limit_mb << 20)
             executors = tuple(
                 Executor(server, limits, settings.batch, stop.check) for _ in range(settings.slots)
@@ -77,21 +84,19 @@ def run(settings: Settings) -> int:
             executors[0].start()
         except StoppedError:
             return SIGNALLED + stop.signal
-        status.info(f"{len(corpus)} seeds" + (f", {left_out} out of scope" if left_out else ""))
-        state = SearchState.begin(scope.vocabulary, corpus, max_length=scope.max_length)
-        sampler = create_sampler(
-            settings.sampler, state, seed=settings.seed, backends=scope.backends
-        )
+        opened = open_search(settings, server.vocabulary, scope, member, status.info)
+        keeper = open_keeper(settings, server.folder, scope, member, artifacts, opened)
         campaign = Campaign(
             settings=settings,
             vocabulary=server.vocabulary,
             executors=executors,
-            state=state,
-            sampler=sampler,
+            state=opened.state,
+            sampler=opened.sampler,
             artifacts=artifacts,
-            status=recorded(status, artifacts.folder, settings, state.ledger, server.trees),
+            status=recorded(status, artifacts.folder, settings, opened.state.ledger, server.trees),
             stop=stop,
-            progress=Progress.begin(entry.sequence for entry in corpus),
+            progress=opened.progress,
+            keeper=keeper,
             turns=turns,
         )
         stop.start_clock(settings.total_seconds)
@@ -99,7 +104,7 @@ def run(settings: Settings) -> int:
             campaign.run()
         finally:
             if settings.print_final_stats or stop.signal:
-                status.final(campaign.stats.final(stop.elapsed))
+                status.final(campaign.stats.final(opened.progress.seconds + stop.elapsed))
     if stop.signal:
         return SIGNALLED + stop.signal
     return settings.error_exitcode if campaign.stats.findings else EXIT_OK

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from hashlib import blake2b
 from pathlib import Path
 
@@ -80,9 +80,14 @@ class Artifacts:
             return False
         return True
 
-    def buckets(self, vocabulary: Vocabulary) -> Iterator[Bucket]:
-        """Yield the buckets that are there already. What cannot be read is not known."""
+    def buckets(self, vocabulary: Vocabulary, *, besides: Collection[str] = ()) -> Iterator[Bucket]:
+        """Yield the buckets that are there already, but for those whose names are `besides`.
+
+        What cannot be read is not known.
+        """
         for path in sorted(self.folder.glob(f"*/{REPRODUCER}")):
+            if path.parent.name in besides:
+                continue
             try:
                 found = files.load(path)
             except ReproducerError:
@@ -92,15 +97,17 @@ class Artifacts:
 
     def keep(self, kind: str, data: bytes, note: str = "") -> Path:
         """Keep `data` in the subfolder `kind` with `note` beside it; return its path."""
-        name = blake2b(data, digest_size=8).hexdigest()
-        path = self.folder / kind / f"{name}.seq"
+        path = self._place(kind, data)
         write_atomically(path, data)
         if note:
             write_atomically(path.with_suffix(".txt"), note.encode())
         return path
 
-    @staticmethod
-    def forget(path: Path) -> None:
-        """Take away what `keep` wrote."""
+    def forget(self, kind: str, data: bytes) -> None:
+        """Take away what `keep` wrote, if it did."""
+        path = self._place(kind, data)
         path.unlink(missing_ok=True)
         path.with_suffix(".txt").unlink(missing_ok=True)
+
+    def _place(self, kind: str, data: bytes) -> Path:
+        return self.folder / kind / f"{blake2b(data, digest_size=8).hexdigest()}.seq"

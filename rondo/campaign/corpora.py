@@ -7,7 +7,7 @@ left out is left out too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -96,16 +96,19 @@ def framework_folder(path: Path, framework: str) -> Path:
     return own if own.is_dir() else path
 
 
-def open_corpus(settings: Settings, full: Vocabulary, scope: Scope) -> tuple[Corpus, int]:
+def open_corpus(
+    settings: Settings, full: Vocabulary, scope: Scope, *, damaged: Callable[[str], None]
+) -> tuple[Corpus, int]:
     """Read every folder; return what is in scope, to be saved in the first, and how many are not.
 
     Raises CorpusError on a file that is not a sequence, whatever the scope: a damaged corpus is
-    noticed, not searched.
+    noticed, not searched. In the campaign's own folder, which others write too, it is only told.
     """
     folders = [framework_folder(path, full.framework) for path in settings.corpora]
     everything = Corpus(None, full)
     for folder in folders:
-        everything.load(folder)
+        shared = settings.campaign is not None and folder == folders[0]
+        everything.load(folder, damaged=damaged if shared else None)
     corpus = Corpus(None, scope.vocabulary)
     left_out = 0
     for entry in everything:

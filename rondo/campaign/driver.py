@@ -17,7 +17,8 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rondo.campaign.artifacts import FAULTS, UNCONFIRMED, Artifacts
+from rondo.campaign.artifacts import FAULTS, FLAKY, UNCONFIRMED, Artifacts
+from rondo.campaign.disk import Disk, DiskFullError
 from rondo.campaign.executor import Executor
 from rondo.campaign.lines import LineCoverage
 from rondo.campaign.pool import ExecutionFaultError
@@ -28,22 +29,29 @@ from rondo.campaign.status import FindingNote, Snapshot, Status
 from rondo.campaign.stop import Stop, StoppedError
 from rondo.campaign.triage import Triage
 from rondo.campaign.turns import Turns
+from rondo.errors import ArtifactError, CorpusError
 from rondo.oracle.result import Result
 from rondo.search.sampler import Sampler, SearchState
 from rondo.sequences.codec import encode
 from rondo.sequences.step import Sequence
 from rondo.sequences.vocabulary import Vocabulary
 
+FULL = (DiskFullError, CorpusError, ArtifactError)
+"""What a full disk shows itself as."""
 JOIN_SECONDS = 0.2
 """How long the main thread waits for another at a time: signals are heard in between."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A sequence to execute; `proposed` by the sampler, or one of the corpus."""
+    """A sequence to execute; `proposed` by the sampler, or one of the corpus.
+
+    Without `search` it is no part of the search: it raised an alarm that nobody has decided.
+    """
 
     sequence: Sequence
     proposed: bool
+    search: bool = True
 
 
 @dataclass
@@ -79,14 +87,18 @@ class Slot:
     doing: str = ""
 
 
+@dataclass
 class Keeper:
-    """Saves a campaign now and then; this one has no folder to save it in."""
+    """Watches the disk. Without a campaign folder there is nothing to save."""
+
+    disk: Disk
 
     def tick(self, campaign: Campaign) -> None:
-        """Save if it is time to. Called between two steps, with the turn."""
+        """Do what is due. Called between two steps, with the turn. Raises DiskFullError."""
+        self.disk.check()
 
     def save(self, campaign: Campaign) -> None:
-        """Save at once."""
+        """Save all that is needed to continue. Raises ArtifactError."""
 
 
 @dataclass
@@ -102,8 +114,8 @@ class Campaign:
     status: Status
     stop: Stop
     progress: Progress
+    keeper: Keeper
     turns: Turns = field(default_factory=Turns)
-    keeper: Keeper = field(default_factory=Keeper)
     _failures: list[BaseException] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -149,12 +161,31 @@ class Campaign:
         for thread in others:
             while thread.is_alive():
                 thread.join(JOIN_SECONDS)
-        self.lines.save()
         self.progress.register.reopen()
-        if not self._failures:
-            self.keeper.save(self)
-            self._keep_undecided()
+        self._end()
+
+    def _end(self) -> None:
+        """Save everything, whatever ended the campaign; then raise that if it was a failure.
+
+        Whoever is told that the disk is full has everything saved: in the room that was kept for
+        it, or nothing would be gained by stopping.
+        """
+        full = [each for each in self._failures if isinstance(each, FULL)]
+        if full:
+            self.keeper.disk.release()
+        self.lines.save()
+        for save in (self.state.corpus.flush, self._save, self._keep_undecided):
+            try:
+                save()
+            except FULL as failure:
+                self._failures.append(failure)
+        self.keeper.disk.release()
         self.status.event("DONE", self.snapshot())
+        for other in self._failures:
+            if not isinstance(other, FULL):
+                raise other
+        if full:
+            raise DiskFullError(f"stopped, the disk is full: {full[0]}")
         if self._failures:
             raise self._failures[0]
 
@@ -209,12 +240,24 @@ class Campaign:
         except ExecutionFaultError as fault:
             result = self._note_fault(data, str(fault))
         del progress.running[slot.number]
+        if not job.search:
+            self._revisit(data, sequence, result)
+            return
         backend = self.vocabulary.backends[sequence.options.backend]
         self.stats.count(result, backend, time.monotonic() - began, slot.executor.resident_bytes)
         progress.seeds_left -= not job.proposed
         progress.register.meet(data, sequence.subject, result, self.stats)
         new = self._learn(job, data, result)
         self.lines.after(slot.executor, data, new_behaviours=new)
+
+    def _revisit(self, data: bytes, sequence: Sequence, result: Result) -> None:
+        """Take an alarm up again that a killed driver left undecided; it may have been chance."""
+        self.stats.triage_runs += 1
+        if result.alarms:
+            self.progress.register.meet(data, sequence.subject, result, self.stats)
+        else:
+            self.artifacts.keep(FLAKY, data)
+            self.artifacts.forget(UNCONFIRMED, data)
 
     def _learn(self, job: Job, data: bytes, result: Result) -> bool:
         """Let the sampler observe `result`; return whether it showed a new behaviour."""
@@ -247,6 +290,9 @@ class Campaign:
             self.status.info(f"a sequence could not be executed ({lines[-1]}); kept in {path}")
         return Result("fault")
 
+    def _save(self) -> None:
+        self.keeper.save(self)
+
     def _keep_undecided(self) -> None:
         """Keep the alarms that the end of the campaign leaves undecided."""
         for case in self.progress.register.undecided():
@@ -255,7 +301,11 @@ class Campaign:
     # -------------------------------------------------------------------------------------- status
 
     def _report(self, note: FindingNote) -> None:
-        self.status.finding(note, self.snapshot())
+        """Tell of a finding once a killed campaign would remember that it did."""
+        try:
+            self.keeper.save(self)
+        finally:
+            self.status.finding(note, self.snapshot())
 
     def _say(self, slot: Slot, text: str) -> None:
         """Show what is being done; with several slots, what is out of the ordinary."""

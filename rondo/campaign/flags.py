@@ -105,9 +105,14 @@ OWN_FLAGS = {
     "batch": Flag("batch", _whole(1), "executions that one worker serves, 1 for one each (16)"),
     "lines": Flag("lines", _zero_or_one, "0: do not trace the compiler's lines (1)"),
     "device": Flag("device", _one_of(DEVICES, "cuda"), "where subjects live (cpu)"),
+    "campaign": Flag("campaign", Path, "folder that holds all of it; several may share one"),
+    "resume": Flag("resume", _zero_or_one, "continue what --campaign holds", switch=True),
+    "max-disk": Flag("max_disk_mb", _whole(1), "Mb that the campaign may use; then it stops"),
     "json": Flag("json", _zero_or_one, "JSON lines instead of status lines", switch=True),
 }
 NOT_AVAILABLE = ("merge", "minimize_crash")
+CORPUS, FINDINGS = "corpus", "findings"
+"""The parts of a --campaign folder that its flags stand for."""
 HELP_FLAGS = ("-h", "--help", "-help=1", "-help")
 
 USAGE = "usage: python -m rondo.fuzz [flags] CORPUS [more folders or files]"
@@ -125,6 +130,11 @@ def help_text() -> str:
 
 def parse_flags(arguments: list[str]) -> Settings:
     """Return the settings that `arguments` ask for. Raises UsageError in one clear line."""
+    return parse(arguments)[0]
+
+
+def parse(arguments: list[str]) -> tuple[Settings, frozenset[str]]:
+    """Return the settings and the names of those that were given. Raises UsageError."""
     fields: dict[str, Any] = {}
     folders: list[Path] = []
     rest = list(arguments)
@@ -136,17 +146,26 @@ def parse_flags(arguments: list[str]) -> Settings:
             _libfuzzer(argument, fields)
         else:
             folders.append(Path(argument))
-    if not folders:
+    campaign = fields.get("campaign")
+    if not folders and campaign is None:
         raise UsageError(f"no corpus folder given; {USAGE}")
+    given = frozenset(fields) | ({"corpora"} if folders else set())
+    if campaign is not None:
+        if "artifact_prefix" in fields:
+            raise UsageError("-artifact_prefix does not go with --campaign, which has a place")
+        fields["artifact_prefix"] = campaign / FINDINGS
+        folders.insert(0, campaign / CORPUS)
     settings = Settings(tuple(folders), **fields)
     _check(settings)
-    return settings
+    return settings, given
 
 
 def _check(settings: Settings) -> None:
     """Raise UsageError where flags do not go together."""
     if settings.fork and (settings.jobs or settings.workers):
         raise UsageError("-fork does not go with -jobs or -workers: it says how many there are")
+    if settings.resume and settings.campaign is None:
+        raise UsageError("--resume needs --campaign=FOLDER: the one to continue")
 
 
 def _libfuzzer(argument: str, fields: dict[str, Any]) -> None:

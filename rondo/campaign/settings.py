@@ -39,6 +39,9 @@ class Settings:
     lines: bool = True
     device: str = "cpu"
     json: bool = False
+    campaign: Path | None = None
+    resume: bool = False
+    max_disk_mb: int = 0
 
     @property
     def slots(self) -> int:

@@ -148,7 +148,7 @@ class JsonStatus:
 
     def event(self, name: str, snapshot: Snapshot) -> None:
         """Print the figures under the event's name."""
-        self._print({"event": name.lower(), **_figures(snapshot)})
+        self._print({"event": name.lower(), **figures(snapshot)})
 
     def update(self, snapshot: Snapshot, doing: str) -> None:
         """Nothing is redrawn here."""
@@ -157,7 +157,7 @@ class JsonStatus:
         """Print the finding with the figures."""
         told = {"bucket": note.bucket, "path": note.path, "steps": note.steps}
         told["shortened"] = note.shortened
-        self._print({"event": "finding", **told, **_figures(snapshot)})
+        self._print({"event": "finding", **told, **figures(snapshot)})
 
     def info(self, text: str) -> None:
         """Print the text."""
@@ -175,7 +175,8 @@ class JsonStatus:
         print(json.dumps(fields), file=self._stream, flush=True)
 
 
-def _figures(snapshot: Snapshot) -> dict[str, Any]:
+def figures(snapshot: Snapshot) -> dict[str, Any]:
+    """Return the figures of one moment as plain data."""
     return {
         "executions": snapshot.executions,
         "behaviours": snapshot.behaviours,

@@ -14,8 +14,8 @@ slot's way from an alarm to a finding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from os.path import basename
 
@@ -73,25 +73,20 @@ class Triage:
         if decided:
             self.register.met.add(case.key)
         self.register.close(case)
+        if not self.register.others_with(case):
+            self.artifacts.forget(UNCONFIRMED, case.data)
 
     def _decide(self, case: Case) -> bool:
         """Return whether `case` is a bug, known or new, and no chance event."""
         if self._known(case):
             self.stats.known += 1
             return True
-        with self._kept_until_decided(case):
-            confirmed = self._confirm(case.data, case.alarm.identity)
-            if confirmed is not None:
-                self._shorten_and_file(case.data, case.alarm, confirmed)
+        # On disk for as long as nobody has decided it, whatever ends the driver.
+        self.artifacts.keep(UNCONFIRMED, case.data, f"{case.alarm.identity}\n")
+        confirmed = self._confirm(case.data, case.alarm.identity)
+        if confirmed is not None:
+            self._shorten_and_file(case.data, case.alarm, confirmed)
         return confirmed is not None
-
-    @contextmanager
-    def _kept_until_decided(self, case: Case) -> Iterator[None]:
-        """Keep an alarm on disk for as long as nobody has decided it, whatever ends the driver."""
-        path = self.artifacts.keep(UNCONFIRMED, case.data, f"{case.alarm.identity}\n")
-        yield
-        if not self.register.others_with(case):
-            self.artifacts.forget(path)
 
     def _known(self, case: Case) -> bool:
         key, register = case.key, self.register

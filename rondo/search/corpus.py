@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -65,13 +65,24 @@ class Corpus:
     def __contains__(self, sequence: Sequence) -> bool:
         return encode(sequence) in self._entries
 
+    def in_order(self) -> Iterator[Entry]:
+        """Yield the entries in the order in which they came."""
+        return iter(tuple(self._entries.values()))
+
+    @property
+    def unsaved(self) -> list[str]:
+        """Names of entries that could not be written yet."""
+        return list(self._unsaved)
+
     @property
     def seeds(self) -> list[Entry]:
         """The entries that were loaded, sorted by name."""
         return [entry for entry in self if entry.seed]
 
-    def load(self, folder: Path) -> int:
+    def load(self, folder: Path, *, damaged: Callable[[str], None] | None = None) -> int:
         """Add every file below `folder` and return how many there were.
+
+        With `damaged`, a file that is no sequence is told to it and passed over.
 
         What belongs beside sequences is passed over: README files, Python files (they write seeds),
         dotfiles, and subfolders named for another framework.
@@ -83,7 +94,12 @@ class Corpus:
         for path in sorted(folder.rglob("*")):
             parts = path.relative_to(folder).parts
             if path.is_file() and parts[0] not in foreign and not _is_beside(parts):
-                self._load_file(path, "/".join(parts).removesuffix(SUFFIX))
+                try:
+                    self._load_file(path, "/".join(parts).removesuffix(SUFFIX))
+                except CorpusError as error:
+                    if damaged is None:
+                        raise
+                    damaged(str(error))
         return len(self) - before
 
     def _load_file(self, path: Path, name: str) -> None:
@@ -119,6 +135,25 @@ class Corpus:
         if self.directory is not None:
             self._unsaved[entry.name] = entry
             self.flush()
+        return True
+
+    def put(self, entry: Entry, *, unsaved: bool = False) -> None:
+        """Add an entry as it is. No file is written unless it is `unsaved` and `flush` is asked."""
+        self._entries[entry.data] = entry
+        if unsaved:
+            self._unsaved[entry.name] = entry
+
+    def adopt(self, sequence: Sequence, first: Iterable[int]) -> bool:
+        """Add a sequence that somebody else found and wrote; return whether it is new.
+
+        `first` is what it was the first to show, elsewhere: of that, what no entry here claims.
+        """
+        data = encode(sequence)
+        if data in self._entries:
+            return False
+        claimed = {hash_ for entry in self._entries.values() for hash_ in entry.first}
+        kept = frozenset(first) - claimed
+        self._entries[data] = Entry(f"{hash64(data):016x}", data, sequence, first=kept)
         return True
 
     def flush(self) -> None:

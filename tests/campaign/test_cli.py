@@ -52,7 +52,7 @@ def test_fuzz_is_the_module(rondo: Run, tmp_path: Path) -> None:
     one, other = rondo("fuzz", "-help=1"), rondo("-help=1", module="rondo.fuzz")
     assert one.stdout == other.stdout != ""
     assert rondo("fuzz", "nowhere").returncode == 2
-    assert rondo("fuzz", "-jobs=4", "c").stderr == "error: -jobs is not available yet\n"
+    assert rondo("fuzz", "-jobs=-4", "c").stderr.startswith("error: -jobs=-4 is not usable")
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "stale.seq").write_bytes(STALE)
     done = rondo("fuzz", "corpus", "-runs=0", "-error_exitcode=9", "--framework", TOY)
@@ -141,7 +141,7 @@ def test_show_runs_nothing(rondo: Run, tmp_path: Path) -> None:
         (("replay", "other.rondo", "--framework", TOY), "made with other subjects"),
         (("replay", "bug.rondo", "--preload", "gone.py"), "--preload gone.py is not a readable"),
         (("show", "gone.seq"), "cannot read gone.seq"),
-        (("list", "steps", "--framework", "nosuch"), "no framework 'nosuch'; there is torch"),
+        (("list", "steps", "--framework", "nosuch"), "no framework 'nosuch'; there is "),
         (("list", "everything"), "'everything' is not one of"),
         (("replay",), "Missing argument"),
         (("nonsense",), "No such command 'nonsense'"),

@@ -8,7 +8,7 @@ import pytest
 
 from rondo.campaign.deaths import Cause, Death, classify, death_result
 from rondo.campaign.journal import Entry
-from rondo.campaign.triage import died_without_compiler
+from rondo.campaign.register import died_without_compiler
 from rondo.oracle.result import Identity, Result
 from rondo.sequences.step import Call, Change
 from tests.campaign.conftest import VOCABULARY, toy_bytes

@@ -221,7 +221,7 @@ def test_an_exception_of_the_harness_is_a_fault_and_not_a_finding(tmp_path: Path
 @pytest.mark.parametrize(
     ("framework", "says"),
     [
-        ("nosuch", "no framework 'nosuch'; there is torch"),
+        ("nosuch", "no framework 'nosuch'; there is "),
         ("tests.toy_framework:Nothing", "no framework 'tests.toy_framework:Nothing'"),
         ("tests.toy_framework:Trace", "no framework"),
         ("no.module:Thing", "no framework"),

@@ -1,0 +1,144 @@
+"""What campaigns that share a folder tell each other: sequences, behaviours and known bugs.
+
+The key insight: nobody has to be asked. Sequences and findings are files under names that follow
+from their content, and each member publishes its *own* counts of behaviours, which others add up.
+A count that came from elsewhere is never published again, so nothing is counted twice however many
+members there are, and one that was killed is simply not heard of any more.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgpack
+
+from rondo._native.behaviour import MAGIC, VERSION, BehaviourMap, hash64
+from rondo.campaign.artifacts import Artifacts
+from rondo.campaign.corpora import Scope
+from rondo.campaign.folder import Member
+from rondo.campaign.register import Register
+from rondo.errors import ArtifactError
+from rondo.findings.reproducer import write_atomically
+from rondo.search.corpus import SUFFIX
+from rondo.search.sampler import SearchState
+from rondo.sequences.codec import CodecError, decode_strict
+
+EVERY = 32
+"""Executions between two exchanges: counted, so that a lone campaign never looks at a clock."""
+LARGEST = 1 << 16
+"""No sequence is longer; a file that is, is none."""
+
+
+@dataclass
+class Seen:
+    """What was taken over so far; part of the checkpoint."""
+
+    maps: dict[str, BehaviourMap] = field(default_factory=dict)
+    files: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Exchange:
+    """One member's dealings with the others."""
+
+    corpus: Path
+    member: Member
+    scope: Scope
+    state: SearchState
+    artifacts: Artifacts
+    register: Register
+    seen: Seen = field(default_factory=Seen)
+    damaged: set[str] = field(default_factory=set)
+    _published: dict[str, int] = field(default_factory=dict)
+    _corpus_time: int = 0
+
+    def __post_init__(self) -> None:
+        self.seen.files.update(f"{entry.name}{SUFFIX}" for entry in self.state.corpus)
+
+    def publish(self) -> None:
+        """Write down what others may use: own counts, labels, what entries were first to show."""
+        own = subtracted(self.state.ledger.counts, self.seen.maps.values())
+        labels = self.state.ledger.labels
+        first = {entry.name: sorted(entry.first) for entry in self.state.corpus if entry.first}
+        record = {
+            "map": own.to_bytes(),
+            "labels": {hash_: labels[hash_] for hash_ in own if hash_ in labels},
+            "first": first,
+        }
+        with suppress(ArtifactError):  # a full disk is noticed where something would be lost
+            write_atomically(self.member.published, msgpack.packb(record))
+
+    def take(self) -> int:
+        """Take over what others have published; return how many sequences came."""
+        first: dict[str, list[int]] = {}
+        for folder in self.member.siblings():
+            first.update(self._take_behaviours(folder))
+        self._take_findings()
+        return self._take_sequences(first)
+
+    def _take_behaviours(self, folder: Path) -> dict[str, list[int]]:
+        """Add what `folder`'s member counted since the last time; return its entries' firsts."""
+        path = folder / "published"
+        try:
+            changed = path.stat().st_mtime_ns
+            if self._published.get(folder.name) == changed:
+                return {}
+            record = msgpack.unpackb(path.read_bytes(), strict_map_key=False)
+            theirs = BehaviourMap.from_bytes(record["map"])
+            labels = {int(hash_): str(label) for hash_, label in record["labels"].items()}
+            first = {str(name): list(map(int, each)) for name, each in record["first"].items()}
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, msgpack.UnpackException):
+            return {}  # not there yet, or damaged: the next one is whole
+        self._published[folder.name] = changed
+        before = self.seen.maps.get(folder.name)
+        ledger = self.state.ledger
+        ledger.counts.merge(subtracted(theirs, [] if before is None else [before]))
+        ledger.labels.update(labels)
+        self.seen.maps[folder.name] = theirs
+        return first
+
+    def _take_sequences(self, first: dict[str, list[int]]) -> int:
+        changed = self.corpus.stat().st_mtime_ns
+        if changed == self._corpus_time:
+            return 0
+        self._corpus_time = changed
+        corpus, taken = self.state.corpus, 0
+        for path in sorted(self.corpus.glob(f"*{SUFFIX}")):
+            if path.name in self.seen.files or path.name.startswith("."):
+                continue
+            self.seen.files.add(path.name)
+            try:
+                with path.open("rb") as file:
+                    data = file.read(LARGEST)
+                sequence = self.scope.admit(decode_strict(data, corpus.vocabulary))
+            except (OSError, CodecError):
+                if path.exists():
+                    self.damaged.add(path.name)
+                continue
+            if sequence is not None and corpus.adopt(sequence, first.get(path.stem, ())):
+                self.state.library.add(sequence)
+                taken += 1
+        return taken
+
+    def _take_findings(self) -> None:
+        known = {bucket.name for bucket in self.register.buckets}
+        for bucket in self.artifacts.buckets(self.scope.vocabulary, besides=known):
+            self.register.buckets[bucket] = None
+
+
+def subtracted(counts: BehaviourMap, others: Iterable[BehaviourMap]) -> BehaviourMap:
+    """Return `counts` less all `others`, behaviours that are left with nothing taken out."""
+    left = dict(counts.items())
+    executions = counts.executions
+    for other in others:
+        executions -= other.executions
+        for hash_, count in other.items():
+            left[hash_] = left.get(hash_, 0) - count
+    kept = sorted((hash_, count) for hash_, count in left.items() if count > 0)
+    body = struct.pack("<QQQ", VERSION, max(executions, 0), len(kept))
+    data = MAGIC + body + b"".join(struct.pack("<QQ", *each) for each in kept)
+    return BehaviourMap.from_bytes(data + struct.pack("<Q", hash64(data)))

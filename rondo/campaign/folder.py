@@ -1,0 +1,180 @@
+"""A campaign's folder: where everything lies, who is at work in it, and what was asked for.
+
+    corpus/                 sequences, one file each, named by their content
+    findings/               the artifact folder
+    members/<n>/            one campaign process: it alone writes here
+        settings.json       what it was asked to do
+        checkpoint          all that the search knows, to continue exactly
+        published           what other members may use: behaviours and what entries showed first
+        stats.jsonl         its figures, a line each minute and at the end
+        lock                locked by the process for as long as it lives
+
+The key insight: several campaigns share a folder without talking to each other, because what they
+share is only ever added to, under names that follow from the content, and what changes belongs to
+one of them. A lock that the kernel holds is gone with its process, however that ended.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import IO, Any
+
+from rondo.campaign.flags import CORPUS, FINDINGS
+from rondo.campaign.settings import Settings
+from rondo.errors import RondoError
+from rondo.findings.reproducer import write_atomically
+
+MEMBERS = "members"
+PATHS = ("corpora", "artifact_prefix", "campaign")
+LOOSE = frozenset(
+    {
+        *("runs", "max_total_time", "workers", "jobs", "fork", "timeout", "rss_limit_mb", "batch"),
+        *("print_final_stats", "error_exitcode", "verbosity", "lines", "json", "openmetrics"),
+        *("max_disk_mb", "campaign", "resume", "artifact_prefix"),
+    }
+)
+"""Settings that may change when a campaign is continued: none of them steers the search."""
+
+
+class CampaignError(RondoError):
+    """A campaign folder cannot be used as asked."""
+
+    slug = "campaign"
+
+
+class Member:
+    """One campaign process's own subfolder, locked."""
+
+    def __init__(self, folder: Path, lock: IO[bytes]) -> None:
+        self.folder = folder
+        self._lock = lock
+
+    @property
+    def name(self) -> str:
+        """Its number in the campaign folder."""
+        return self.folder.name
+
+    @property
+    def settings_file(self) -> Path:
+        """What it was asked for."""
+        return self.folder / "settings.json"
+
+    @property
+    def checkpoint(self) -> Path:
+        """All that its search knows."""
+        return self.folder / "checkpoint"
+
+    @property
+    def published(self) -> Path:
+        """What others may use."""
+        return self.folder / "published"
+
+    @property
+    def stats(self) -> Path:
+        """Its figures over time."""
+        return self.folder / "stats.jsonl"
+
+    def siblings(self) -> list[Path]:
+        """Return the folders of the other members, in the order in which they came."""
+        return [path for path in members_of(self.folder.parents[1]) if path != self.folder]
+
+    def close(self) -> None:
+        """Let somebody else have it."""
+        self._lock.close()
+
+
+def members_of(campaign: Path) -> list[Path]:
+    """Return the subfolders of all members, in the order in which they came."""
+    found = [path for path in (campaign / MEMBERS).glob("*") if path.name.isdigit()]
+    return sorted(found, key=lambda path: int(path.name))
+
+
+def _locked(folder: Path) -> IO[bytes] | None:
+    """Return the open lock of `folder`, None when its process lives."""
+    lock = open(folder / "lock", "ab")  # noqa: SIM115 (held for as long as the process lives)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        return None
+    return lock
+
+
+def join(campaign: Path) -> Member:
+    """Make a new member. Raises CampaignError when nothing can be written there."""
+    try:
+        for name in (CORPUS, FINDINGS, MEMBERS):
+            (campaign / name).mkdir(parents=True, exist_ok=True)
+        number = 1 + max((int(path.name) for path in members_of(campaign)), default=0)
+        while True:
+            folder = campaign / MEMBERS / str(number)
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                number += 1
+                continue
+            lock = _locked(folder)
+            if lock is not None:
+                return Member(folder, lock)
+    except OSError as error:
+        raise CampaignError(f"cannot write into {campaign}: {error.strerror or error}") from None
+
+
+def resume(campaign: Path) -> Member:
+    """Return the first member that is not at work. Raises CampaignError when there is none."""
+    there = [path for path in members_of(campaign) if (path / "settings.json").is_file()]
+    if not there:
+        raise CampaignError(f"{campaign} holds no campaign to continue; leave --resume out")
+    for folder in there:
+        lock = _locked(folder)
+        if lock is not None:
+            return Member(folder, lock)
+    raise CampaignError(f"all campaigns of {campaign} are running; one without --resume joins them")
+
+
+def save_settings(settings: Settings, member: Member) -> None:
+    """Write down what `settings` ask for, with absolute paths."""
+    data: dict[str, Any] = {}
+    for name, value in asdict(settings).items():
+        if isinstance(value, Path):
+            data[name] = str(value.resolve())
+        elif isinstance(value, tuple):
+            data[name] = [str(each.resolve()) if isinstance(each, Path) else each for each in value]
+        else:
+            data[name] = value
+    data["preloads"] = [os.path.abspath(path) for path in settings.preloads]
+    write_atomically(member.settings_file, (json.dumps(data, indent=1) + "\n").encode())
+
+
+def resumed_settings(member: Member, asked: Settings, given: frozenset[str]) -> Settings:
+    """Return the settings of `member`, with those `given` anew that may change.
+
+    Raises CampaignError where another would make it a different campaign, or the file is damaged.
+    """
+    try:
+        data = json.loads(member.settings_file.read_text())
+        known = {field.name: field for field in fields(Settings)}
+        values = {name: _restored(name, value) for name, value in data.items() if name in known}
+        before = Settings(**values)
+    except (OSError, ValueError, TypeError) as error:
+        raise CampaignError(f"{member.settings_file} is damaged: {error}") from None
+    now = {name: getattr(asked, name) for name in given}
+    for name in sorted(now.keys() - LOOSE - {"corpora"}):
+        if now[name] != getattr(before, name):
+            raise CampaignError(
+                f"{name} was {getattr(before, name)!r} and cannot change when a campaign continues"
+            )
+    loose = {name: value for name, value in now.items() if name in LOOSE}
+    return Settings(**{**values, "resume": True, **loose})
+
+
+def _restored(name: str, value: Any) -> Any:
+    if name in PATHS:
+        return (
+            tuple(map(Path, value)) if isinstance(value, list) else Path(value) if value else None
+        )
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,214 @@
+"""Keeping a campaign: checkpoints, figures over time, and the exchange with other members.
+
+The key insight: the search is a function of what it knows, so a campaign continues exactly from a
+checkpoint that holds all of that, and repeats by itself what came after it. The checkpoint need not
+be fresh, only whole; what must not be lost in between - sequences, findings, alarms that nobody has
+decided - is on disk anyway.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+import rondo
+from rondo.campaign.artifacts import UNCONFIRMED
+from rondo.campaign.driver import Campaign, Job, Keeper, Progress
+from rondo.campaign.exchange import EVERY, Exchange, Seen
+from rondo.campaign.folder import CampaignError, Member
+from rondo.campaign.graph import GraphError, Reader, Writer
+from rondo.campaign.status import figures
+from rondo.findings.reproducer import write_atomically
+from rondo.search.behaviour import BehaviourLedger
+from rondo.search.corpus import Corpus, Entry
+from rondo.search.sampler import Sampler, SearchState
+from rondo.sequences.blocks import BlockLibrary
+from rondo.sequences.codec import CodecError, decode_strict
+from rondo.sequences.distribution import SequenceDistribution
+from rondo.sequences.vocabulary import Vocabulary
+
+FORMAT = "rondo-checkpoint"
+FORMAT_VERSION = 1
+SECONDS = 30.0
+"""Seconds between two checkpoints: what a killed driver does again."""
+SHARE = 0.02
+"""Share of the time that checkpoints may take; they come more seldom when they take long."""
+DERIVED = (BlockLibrary, SequenceDistribution)
+"""What samplers hold that follows from the rest."""
+
+
+@dataclass
+class FolderKeeper(Keeper):
+    """Keeps a campaign in its member's subfolder."""
+
+    member: Member = field(kw_only=True)
+    exchange: Exchange = field(kw_only=True)
+    _due: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+    _findings: int = 0
+    _exchanged: int = 0
+
+    def tick(self, campaign: Campaign) -> None:
+        """Exchange and save when it is time to, and at once after a finding."""
+        super().tick(campaign)
+        executions = campaign.stats.executions
+        if executions >= self._exchanged + EVERY:
+            self._exchanged = executions
+            self._trade(campaign)
+        if time.monotonic() >= self._due or campaign.stats.findings != self._findings:
+            self.save(campaign)
+
+    def _trade(self, campaign: Campaign) -> None:
+        known = set(self.exchange.damaged)
+        if self.member.siblings():
+            self.exchange.publish()
+        taken = self.exchange.take()
+        if taken:
+            campaign.status.info(f"{taken} sequences came from other campaigns")
+        for name in sorted(self.exchange.damaged - known):
+            campaign.status.info(f"corpus file {name} is damaged and left alone")
+
+    def save(self, campaign: Campaign) -> None:
+        """Write the checkpoint, the figures and what others may use."""
+        began = time.monotonic()
+        write_atomically(self.member.checkpoint, pack(campaign, self.exchange.seen))
+        with self.member.stats.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"time": round(time.time(), 1), **figures(campaign.snapshot())}))
+            file.write("\n")
+        self.exchange.publish()
+        self._findings = campaign.stats.findings
+        took = time.monotonic() - began
+        self._due = began + max(SECONDS, took / SHARE)
+
+
+def digest(vocabulary: Vocabulary) -> str:
+    """Return what tells one vocabulary from another."""
+    return blake2b(repr(vocabulary).encode(), digest_size=8).hexdigest()
+
+
+def pack(campaign: Campaign, seen: Seen) -> bytes:
+    """Return a checkpoint of `campaign`."""
+    state, progress = campaign.state, campaign.progress
+    writer = Writer(_outside(state))
+    sampler = {
+        name: writer.write(value)
+        for name, value in vars(campaign.sampler).items()
+        if not isinstance(value, DERIVED)
+    }
+    entries = [
+        [
+            entry.name,
+            entry.data,
+            entry.seed,
+            sorted(entry.first),
+            None if entry.shown is None else sorted(entry.shown),
+        ]
+        for entry in state.corpus.in_order()
+    ]
+    record: dict[str, Any] = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "rondo": rondo.__version__,
+        "vocabulary": digest(campaign.vocabulary),
+        "seconds": progress.seconds + campaign.stop.elapsed,
+        "corpus": entries,
+        "unsaved": state.corpus.unsaved,
+        "counts": state.ledger.counts.to_bytes(),
+        "labels": state.ledger.labels,
+        "sampler": sampler,
+        "alarms": writer.write(state.alarms),
+        "progress": writer.write(progress),
+        "seen": writer.write(seen),
+    }
+    packed: bytes = msgpack.packb(record)
+    return packed
+
+
+def _outside(state: SearchState) -> dict[str, object]:
+    return {"state": state, "corpus": state.corpus, "ledger": state.ledger}
+
+
+class Checkpoint:
+    """A checkpoint that was read. Raises CampaignError when it is damaged or another's."""
+
+    def __init__(self, path: Path, vocabulary: Vocabulary) -> None:
+        self._path = path
+        self._vocabulary = vocabulary
+        try:
+            record = msgpack.unpackb(path.read_bytes(), strict_map_key=False)
+            if record["format"] != FORMAT or record["version"] != FORMAT_VERSION:
+                raise ValueError("of another version of Rondo")
+            same = record["vocabulary"] == digest(vocabulary)
+        except (OSError, ValueError, TypeError, KeyError, msgpack.UnpackException) as error:
+            raise CampaignError(f"{path} is damaged: {error}") from None
+        if not same:
+            raise CampaignError(
+                f"{path} was made with other subjects than there are now; "
+                "start a campaign without --resume: it goes on from the same corpus"
+            )
+        self._record = record
+
+    def search(self, corpus: Corpus, *, max_length: int) -> SearchState:
+        """Return the state of the search, with all entries put into `corpus`."""
+        record = self._record
+        try:
+            unsaved = set(record["unsaved"])
+            for name, data, seed, first, shown in record["corpus"]:
+                sequence = decode_strict(data, corpus.vocabulary)
+                known = None if shown is None else frozenset(shown)
+                entry = Entry(name, data, sequence, seed, frozenset(first), known)
+                corpus.put(entry, unsaved=name in unsaved)
+            counts = type(BehaviourLedger().counts).from_bytes(record["counts"])
+            labels = {int(hash_): str(label) for hash_, label in record["labels"].items()}
+        except (ValueError, TypeError, KeyError, CodecError) as error:
+            raise CampaignError(f"{self._path} is damaged: {error}") from None
+        ledger = BehaviourLedger(counts, labels)
+        seeds = Corpus(None, corpus.vocabulary)
+        for entry in corpus.seeds:
+            seeds.put(entry)
+        state = SearchState.begin(corpus.vocabulary, seeds, ledger=ledger, max_length=max_length)
+        state.corpus = corpus
+        for entry in corpus.in_order():
+            if not entry.seed:
+                state.library.add(entry.sequence)
+        return state
+
+    def restore(self, sampler: Sampler, state: SearchState) -> tuple[Progress, Seen]:
+        """Put what `sampler` knew back into it; return the progress and what was taken over."""
+        record = self._record
+        reader = Reader(_outside(state), self._vocabulary)
+        try:
+            for name, value in record["sampler"].items():
+                setattr(sampler, name, reader.read(value))
+            state.alarms = reader.read(record["alarms"])
+            progress = reader.read(record["progress"])
+            seen = reader.read(record["seen"])
+            progress.seconds = float(record["seconds"])
+        except (GraphError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CampaignError(f"{self._path} is damaged: {error}") from None
+        if not (isinstance(progress, Progress) and isinstance(seen, Seen)):
+            raise CampaignError(f"{self._path} is damaged: it tells of no progress")
+        progress.waiting.extendleft(reversed(progress.running.values()))
+        progress.running.clear()
+        progress.register.reopen()
+        return progress, seen
+
+
+def revisits(folder: Path, progress: Progress, vocabulary: Vocabulary) -> list[Job]:
+    """Return jobs for alarms that were being decided when a driver was killed."""
+    known = {case.data for case in progress.register.undecided()}
+    jobs = []
+    for path in sorted((folder / UNCONFIRMED).glob("*.seq")):
+        try:
+            data = path.read_bytes()
+            sequence = decode_strict(data, vocabulary)
+        except (OSError, CodecError):
+            continue
+        if data not in known:
+            jobs.append(Job(sequence, proposed=False, search=False))
+    return jobs

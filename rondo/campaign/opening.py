@@ -1,0 +1,135 @@
+"""Beginning a campaign, or continuing one: the search, how far it is, and who keeps it.
+
+The key insight: a campaign that continues differs from one that begins in where its state comes
+from and in nothing else, so that choice is made once, here, and the driver never asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rondo.campaign.artifacts import Artifacts
+from rondo.campaign.corpora import Scope, open_corpus
+from rondo.campaign.disk import Disk
+from rondo.campaign.driver import Keeper, Progress
+from rondo.campaign.exchange import Exchange, Seen
+from rondo.campaign.flags import CORPUS
+from rondo.campaign.folder import Member, join, resume, resumed_settings, save_settings
+from rondo.campaign.keeper import Checkpoint, FolderKeeper, revisits
+from rondo.campaign.settings import Settings
+from rondo.search.corpus import Corpus
+from rondo.search.sampler import Sampler, SearchState
+from rondo.search.samplers import create_sampler
+from rondo.sequences.vocabulary import Vocabulary
+
+
+@dataclass
+class Opened:
+    """A search, ready to go on."""
+
+    state: SearchState
+    sampler: Sampler
+    progress: Progress
+    seen: Seen = field(default_factory=Seen)
+
+
+def enter(settings: Settings, given: frozenset[str]) -> tuple[Member, Settings]:
+    """Return this process's place in the campaign folder, and the settings that hold there."""
+    assert settings.campaign is not None, "only a campaign with a folder can be entered"
+    if not settings.resume:
+        return join(settings.campaign), settings
+    member = resume(settings.campaign)
+    return member, resumed_settings(member, settings, given)
+
+
+def open_search(
+    settings: Settings,
+    vocabulary: Vocabulary,
+    scope: Scope,
+    member: Member | None,
+    info: Callable[[str], None],
+) -> Opened:
+    """Return the search of `settings`: from its checkpoint where there is one, else from seeds.
+
+    Raises CorpusError or CampaignError on files that are damaged.
+    """
+    if member is not None and settings.resume and member.checkpoint.exists():
+        return _continued(settings, vocabulary, scope, member, info)
+    corpus, left_out = open_corpus(
+        settings, vocabulary, scope, damaged=lambda text: info(f"left alone: {text}")
+    )
+    info(f"{len(corpus)} seeds" + (f", {left_out} out of scope" if left_out else ""))
+    state = SearchState.begin(scope.vocabulary, corpus, max_length=scope.max_length)
+    progress = Progress.begin(entry.sequence for entry in corpus)
+    if settings.resume:
+        _take_up(settings, progress, scope, info)
+    return Opened(state, _sampler(settings, scope, state), progress)
+
+
+def _continued(
+    settings: Settings,
+    vocabulary: Vocabulary,
+    scope: Scope,
+    member: Member,
+    info: Callable[[str], None],
+) -> Opened:
+    checkpoint = Checkpoint(member.checkpoint, vocabulary)
+    assert settings.campaign is not None, "a member belongs to a campaign"
+    corpus = Corpus(None, scope.vocabulary)
+    state = checkpoint.search(corpus, max_length=scope.max_length)
+    corpus.directory = settings.corpora[0]
+    sampler = _sampler(settings, scope, state)
+    progress, seen = checkpoint.restore(sampler, state)
+    info(f"continued after {progress.stats.executions} executions")
+    _take_up(settings, progress, scope, info)
+    return Opened(state, sampler, progress, seen)
+
+
+def _take_up(
+    settings: Settings, progress: Progress, scope: Scope, info: Callable[[str], None]
+) -> None:
+    """Have the alarms looked into first that a killed driver left undecided.
+
+    One worker meets them again by itself, at the same place, since it repeats what came after the
+    checkpoint; several may not.
+    """
+    if settings.slots == 1:
+        return
+    again = revisits(settings.artifact_prefix, progress, scope.vocabulary)
+    progress.waiting.extendleft(reversed(again))
+    if again:
+        info(f"{len(again)} alarms are still to be decided")
+
+
+def _sampler(settings: Settings, scope: Scope, state: SearchState) -> Sampler:
+    return create_sampler(settings.sampler, state, seed=settings.seed, backends=scope.backends)
+
+
+def open_keeper(
+    settings: Settings,
+    temporary: Path,
+    scope: Scope,
+    member: Member | None,
+    artifacts: Artifacts,
+    opened: Opened,
+) -> Keeper:
+    """Return who saves the campaign and watches the disk."""
+    limit = settings.max_disk_mb << 20
+    if member is None or settings.campaign is None:
+        folders = (settings.artifact_prefix, settings.corpora[0], temporary)
+        return Keeper(Disk(folders, limit=limit))
+    save_settings(settings, member)
+    exchange = Exchange(
+        settings.campaign / CORPUS,
+        member,
+        scope,
+        opened.state,
+        artifacts,
+        opened.progress.register,
+        opened.seen,
+    )
+    reserve = member.folder / "reserve"
+    disk = Disk((settings.campaign, temporary), limit=limit, reserve=reserve)
+    return FolderKeeper(disk, member=member, exchange=exchange)

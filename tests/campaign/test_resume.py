@@ -1,0 +1,352 @@
+"""Campaigns with a folder: continued exactly, shared, kept when killed or out of room."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import msgpack
+import pytest
+
+from rondo._native.behaviour import BehaviourMap
+from rondo.campaign import disk
+from rondo.campaign.exchange import subtracted
+from rondo.campaign.graph import GraphError, Reader, Writer
+from rondo.oracle.result import Identity
+from rondo.search.corpus import Corpus
+from rondo.search.mcmc import Chain
+from tests.campaign.conftest import HARMLESS, STALE, TOY, VOCABULARY, toy_bytes
+from tests.campaign.test_campaign import (
+    SAFE,
+    corpus_in,
+    findings_in,
+    seed,
+    statistics,
+)
+
+Completed = subprocess.CompletedProcess[str]
+LIMITS = ("-timeout=10", "-rss_limit_mb=200", "-print_final_stats=1")
+
+
+@pytest.fixture
+def campaign(rondo: Callable[..., Completed]) -> Callable[..., Completed]:
+    """Run a campaign over the toy in the folder `c`, or another."""
+
+    def run(*arguments: object, folder: str = "c", new: bool = True) -> Completed:
+        begin = ("--framework", TOY, "-seed=7", SAFE) if new else ("--resume",)
+        return rondo(f"--campaign={folder}", *begin, *LIMITS, *arguments, module="rondo.fuzz")
+
+    return run
+
+
+def launch(folder: Path, environment: dict[str, str], *flags: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "rondo.fuzz", "--campaign=c", *LIMITS, *flags]
+    return subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def checkpoint(folder: Path, member: int = 1) -> dict[str, object]:
+    path = folder / "members" / str(member) / "checkpoint"
+    record = msgpack.unpackb(path.read_bytes(), strict_map_key=False)
+    assert isinstance(record, dict)
+    return record
+
+
+def known_by(folder: Path) -> dict[str, object]:
+    """Return what a checkpoint knows of the search, without times."""
+    record = checkpoint(folder)
+    wanted = ("corpus", "counts", "labels", "sampler", "alarms")
+    return {name: record[name] for name in wanted}
+
+
+@pytest.mark.parametrize("sampler", ["mcmc", "random"])
+def test_a_continued_campaign_is_the_same_as_one_that_went_on(
+    campaign: Callable[..., Completed], tmp_path: Path, sampler: str
+) -> None:
+    whole = campaign("-runs=120", f"--sampler={sampler}", folder="whole")
+    for runs in (50, 83):
+        assert campaign(f"-runs={runs}", f"--sampler={sampler}", new=runs == 50).returncode == 0
+    last = campaign("-runs=120", new=False)
+    assert last.returncode == whole.returncode == 0, last.stderr
+    assert known_by(tmp_path / "c") == known_by(tmp_path / "whole")
+    assert corpus_in(tmp_path / "c" / "corpus") == corpus_in(tmp_path / "whole" / "corpus") != {}
+    found = findings_in(tmp_path / "c" / "findings")
+    assert found == findings_in(tmp_path / "whole" / "findings") != {}
+    timed = re.compile("seconds|per_sec|time_sec|rss|triage")
+    for name, value in statistics(whole.stderr).items():
+        assert timed.search(name) or statistics(last.stderr)[name] == value, name
+
+
+def test_a_killed_campaign_loses_nothing_and_ends_as_if_nothing_had_been(
+    campaign: Callable[..., Completed], environment: dict[str, str], tmp_path: Path
+) -> None:
+    whole = campaign("-runs=150", folder="whole")
+    assert whole.returncode == 0
+    begin = ("--framework", TOY, "-seed=7", SAFE, "-runs=150")
+    process = launch(tmp_path, environment, *begin)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "FIND" in line:
+            break
+    process.kill()
+    process.communicate(timeout=30)
+    before = findings_in(tmp_path / "c" / "findings"), corpus_in(tmp_path / "c" / "corpus")
+    last = campaign("-runs=150", new=False)
+    assert last.returncode == 0, last.stderr
+    found = findings_in(tmp_path / "c" / "findings")
+    assert found == findings_in(tmp_path / "whole" / "findings")
+    assert before[0].items() <= found.items()
+    kept = corpus_in(tmp_path / "c" / "corpus")
+    assert before[1].items() <= kept.items()
+    assert kept == corpus_in(tmp_path / "whole" / "corpus")
+    assert "FIND" in line
+    name = line.split(" (")[0].split("FIND")[1].strip()
+    assert name not in last.stderr, "a finding is reported once"
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_an_alarm_that_was_being_decided_when_the_driver_was_killed_is_decided(
+    campaign: Callable[..., Completed], environment: dict[str, str], tmp_path: Path
+) -> None:
+    hang = toy_bytes("hang")
+    corpus = seed(tmp_path / "c" / "corpus", hang=hang)
+    process = launch(tmp_path, environment, "--framework", TOY, "-timeout=2", "-runs=0", "-fork=2")
+    unconfirmed = tmp_path / "c" / "findings" / "unconfirmed"
+    deadline = time.monotonic() + 60
+    while not list(unconfirmed.glob("*.seq")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate(timeout=30)
+    assert [path.read_bytes() for path in unconfirmed.glob("*.seq")] == [hang]
+    (corpus / "hang.seq").unlink()
+    done = campaign("-runs=0", "-timeout=2", new=False)
+    assert done.returncode == 0, done.stderr
+    assert "died: hang" in done.stderr
+    assert list(unconfirmed.iterdir()) == []
+
+
+def test_the_search_cannot_change_when_a_campaign_continues(
+    campaign: Callable[..., Completed], tmp_path: Path
+) -> None:
+    assert campaign("-runs=5").returncode == 0
+    done = campaign("-runs=6", "-seed=8", new=False)
+    assert done.returncode == 2
+    assert "error: seed was 7 and cannot change when a campaign continues" in done.stderr
+    assert campaign("-runs=6", "-workers=2", new=False).returncode == 0
+
+
+def test_there_must_be_something_to_continue(campaign: Callable[..., Completed]) -> None:
+    done = campaign(new=False)
+    assert done.returncode == 2
+    assert "error: c holds no campaign to continue; leave --resume out" in done.stderr
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x81\xa6format\xa1x", b"\xc1", None])
+def test_a_damaged_checkpoint_is_one_clear_line(
+    campaign: Callable[..., Completed], tmp_path: Path, damage: bytes | None
+) -> None:
+    assert campaign("-runs=5").returncode == 0
+    path = tmp_path / "c" / "members" / "1" / "checkpoint"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
+    done = campaign("-runs=6", new=False)
+    assert done.returncode == 2
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("error"))
+    assert "checkpoint is damaged" in line
+
+
+def test_two_campaigns_share_a_folder_and_what_they_find(
+    campaign: Callable[..., Completed], environment: dict[str, str], tmp_path: Path
+) -> None:
+    first = launch(tmp_path, environment, "--framework", TOY, "-seed=7", SAFE, "-runs=400")
+    other = launch(tmp_path, environment, "--framework", TOY, "-seed=8", SAFE, "-runs=400")
+    said = [process.communicate(timeout=100)[1] for process in (first, other)]
+    assert first.returncode == other.returncode == 0, said
+    told = [re.findall(r"FIND +(.*?) \(", text) for text in said]
+    assert len(set(told[0] + told[1])) == len(told[0] + told[1]), "no bug is told twice"
+    assert len(told[0] + told[1]) == len(findings_in(tmp_path / "c" / "findings")) >= 2
+    assert any("came from other campaigns" in text for text in said)
+    counts = [BehaviourMap.from_bytes(published(tmp_path, n)["map"]) for n in (1, 2)]
+    assert [each.executions for each in counts] == [400, 400], "nobody publishes another's counts"
+    Corpus(tmp_path / "c" / "corpus", VOCABULARY).check_invariants()
+
+
+def published(folder: Path, member: int) -> dict[str, bytes]:
+    data = (folder / "c" / "members" / str(member) / "published").read_bytes()
+    record = msgpack.unpackb(data, strict_map_key=False)
+    assert isinstance(record, dict)
+    return record
+
+
+def test_a_damaged_file_in_a_shared_corpus_is_told_and_left_alone(
+    campaign: Callable[..., Completed], tmp_path: Path
+) -> None:
+    assert campaign("-runs=20").returncode == 0
+    bad = tmp_path / "c" / "corpus" / "bad.seq"
+    bad.write_bytes(HARMLESS[:-1] + b"\xff\xff")
+    joined = campaign("-runs=60")
+    assert joined.returncode == 0, joined.stderr
+    assert "left alone: corpus file" in joined.stderr
+    continued = campaign("-runs=80", new=False)
+    assert continued.returncode == 0, continued.stderr
+    assert bad.exists()
+
+
+def test_a_campaign_stops_when_it_uses_too_much_and_continues(
+    campaign: Callable[..., Completed], tmp_path: Path
+) -> None:
+    (tmp_path / "c" / "corpus").mkdir(parents=True)
+    (tmp_path / "c" / "README").write_bytes(b"x" * (3 << 20))
+    done = campaign("--max-disk=2", "-runs=400")
+    assert done.returncode == 4
+    assert "error: stopped, the disk is full:" in done.stderr
+    assert "DONE" in done.stderr
+    (tmp_path / "c" / "README").unlink()
+    done = campaign("--max-disk=100", "-runs=60", new=False)
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_nothing_found_is_lost_when_files_cannot_be_written(
+    campaign: Callable[..., Completed], tmp_path: Path
+) -> None:
+    """The corpus folder turns into a wall while the campaign runs; then it is opened again."""
+    wall = tmp_path / "preload.py"
+    corpus = tmp_path / "c" / "corpus"
+    corpus.mkdir(parents=True)
+    (corpus / "a.seq").write_bytes(HARMLESS)
+    (corpus / "b.seq").write_bytes(STALE)
+    wall.write_text(
+        "import os, tests.toy_framework as toy\n"
+        "trace = toy.StaleScale.trace\n"
+        "def build(self, tracing):\n"
+        f"    if not os.path.exists({str(corpus)!r} + '.done'):\n"
+        f"        open({str(corpus)!r} + '.done', 'w').close()\n"
+        f"        os.rename({str(corpus)!r}, {str(corpus)!r} + '.away')\n"
+        f"        open({str(corpus)!r}, 'w').close()\n"
+        "    return trace(self, tracing)\n"
+        "toy.StaleScale.trace = build\n"
+    )
+    done = campaign("-runs=40", "--preload", wall)
+    assert done.returncode == 4, done.stderr
+    assert "DONE" in done.stderr
+    unsaved = checkpoint(tmp_path / "c")["unsaved"]
+    assert isinstance(unsaved, list)
+    assert unsaved
+    corpus.unlink()
+    os.rename(f"{corpus}.away", corpus)
+    done = campaign("-runs=40", new=False)
+    assert done.returncode == 0, done.stderr
+    assert {f"{name}.seq" for name in unsaved} <= set(corpus_in(corpus))
+
+
+def test_the_figures_over_time_are_lines_of_json(
+    campaign: Callable[..., Completed], tmp_path: Path
+) -> None:
+    assert campaign("-runs=30").returncode == 0
+    lines = (tmp_path / "c" / "members" / "1" / "stats.jsonl").read_text().splitlines()
+    last = json.loads(lines[-1])
+    assert last["executions"] == 30
+    assert last["time"] > 1e9
+
+
+# --------------------------------------------------------------------------------- the parts alone
+
+
+def through(value: object) -> object:
+    data = msgpack.packb(Writer({}).write(value))
+    return Reader({}, VOCABULARY).read(msgpack.unpackb(data, strict_map_key=False))
+
+
+def test_what_a_search_holds_survives_being_written() -> None:
+    identity = Identity("stateful", "value", "eager", "output", "x")
+    chain = Chain(1, moves=3)
+    value = {"a": [1, 2.5, None, (b"x", "y")], identity: {1, 2}, "chains": [chain, chain]}
+    again = through(value)
+    assert again == value
+    assert isinstance(again, dict)
+    assert again["chains"][0] is again["chains"][1], "shared objects stay shared"
+
+
+def test_a_random_source_goes_on_where_it_was() -> None:
+    source = Random(3)
+    source.random()
+    again = through(source)
+    assert isinstance(again, Random)
+    assert [again.random() for _ in range(5)] == [source.random() for _ in range(5)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ["record", 0, "os", "system"],
+        ["record", 0, "rondo.campaign.pool", "subprocess"],
+        ["record", 0, "rondo.search.mcmc", "deque"],
+        ["record", 0, "rondo.search.nowhere", "Chain"],
+        ["enum", "rondo.search.mcmc", "Chain", "x"],
+        ["record", 0, "rondo.search.mcmc", "Chain", "fruitless"],
+        ["record", 0, "rondo.search.mcmc", "Chain", "nothing", 1],
+        ["nothing"],
+        ["again", 7],
+        ["outside", "x"],
+        ["random", 3, [1], None],
+        ["map", b"x"],
+        [],
+    ],
+)
+def test_data_cannot_name_code(data: list[object]) -> None:
+    with pytest.raises(GraphError):
+        Reader({}, VOCABULARY).read(data)
+
+
+def test_foreign_objects_are_not_kept() -> None:
+    with pytest.raises(GraphError, match=r"subprocess\.CompletedProcess cannot be kept"):
+        Writer({}).write(subprocess.CompletedProcess([], 0))
+
+
+def test_own_counts_are_all_less_those_of_others() -> None:
+    both, own, others = BehaviourMap(), BehaviourMap(), BehaviourMap()
+    for hash_ in (1, 1, 2, 1 << 63):
+        own.add(hash_)
+    for hash_ in (1, 3):
+        others.add(hash_)
+    own.note_execution()
+    others.note_execution()
+    both.merge(own)
+    both.merge(others)
+    assert subtracted(both, [others]) == own
+    assert subtracted(both, [others, own]) == BehaviourMap()
+
+
+def test_too_little_room_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = disk.Disk([tmp_path], limit=0, reserve=tmp_path / "reserve")
+    assert disk.used_bytes(tmp_path) >= disk.RESERVE
+    watched.check()
+    monkeypatch.setattr(disk, "free_bytes", lambda _: 1 << 20)
+    watched = disk.Disk([tmp_path], limit=0)
+    with pytest.raises(disk.DiskFullError, match="only 1 Mb are free"):
+        watched.check()
+
+
+def test_a_signal_keeps_the_campaign_so_that_it_continues(
+    campaign: Callable[..., Completed], environment: dict[str, str], tmp_path: Path
+) -> None:
+    whole = campaign("-runs=100", folder="whole")
+    assert whole.returncode == 0
+    process = launch(tmp_path, environment, "--framework", TOY, "-seed=7", SAFE, "-runs=100")
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("#2"):
+            break
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode in (0, 130)
+    assert campaign("-runs=100", new=False).returncode == 0
+    assert known_by(tmp_path / "c") == known_by(tmp_path / "whole")
