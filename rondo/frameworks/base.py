@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from rondo.errors import SubjectError
 from rondo.oracle.observation import Observation
@@ -86,6 +86,26 @@ class Script:
     agrees: str = ""
 
 
+class Refusal(Protocol):
+    """A documented refusal: exception types, a part of the message, where it is written."""
+
+    @property
+    def kind(self) -> str:
+        """What is refused, and why."""
+
+    @property
+    def exceptions(self) -> frozenset[str]:
+        """The types of exceptions that say so."""
+
+    @property
+    def message(self) -> str:
+        """A part of their message; empty for any."""
+
+    @property
+    def link(self) -> str:
+        """Where it is written."""
+
+
 class Program(ABC):
     """One arm's own copy of a subject. Arms share nothing but the seed."""
 
@@ -151,6 +171,10 @@ class Framework(ABC):
     def documented(self, sequence: StepSequence, observation: Observation) -> str:
         """Return the documented rule under which the compiler refused a call, or an empty text."""
         return ""
+
+    def refusals(self) -> Sequence[Refusal]:
+        """Return the rules that `documented` goes by, for the table of limitations."""
+        return ()
 
     def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
         """Return documented limitations that a setting lifts: (rule, context that lifts it).

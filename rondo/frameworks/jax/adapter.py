@@ -18,11 +18,11 @@ from types import ModuleType
 
 import jax
 
-from rondo.frameworks.base import Arm, CallEvents, Framework
+from rondo.frameworks.base import Arm, CallEvents, Framework, Refusal
 from rondo.frameworks.jax import flags, layers
 from rondo.frameworks.jax.changes.compiler import COMPILER
 from rondo.frameworks.jax.changes.program import PROGRAM
-from rondo.frameworks.jax.documented import BREACHES, documented_rule
+from rondo.frameworks.jax.documented import BREACHES, RULES, documented_rule
 from rondo.frameworks.jax.eager import operation_store
 from rondo.frameworks.jax.environment import describe_environment
 from rondo.frameworks.jax.persistent import PersistentCache
@@ -156,6 +156,10 @@ class JaxFramework(Framework):
             yield
         finally:
             self._anew = frozenset()
+
+    def refusals(self) -> Sequence[Refusal]:
+        """Return the rules of documented refusals."""
+        return RULES
 
     def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
         """Return the rules that constructs break on purpose, each with its documented remedy.

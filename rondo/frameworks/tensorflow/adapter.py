@@ -10,13 +10,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from rondo.frameworks.base import Arm, CallEvents, Framework
+from rondo.frameworks.base import Arm, CallEvents, Framework, Refusal
 from rondo.frameworks.shared.definition import realise_all
 from rondo.frameworks.tensorflow._start import LOG
 from rondo.frameworks.tensorflow.ambient import ambient, seed_everything
 from rondo.frameworks.tensorflow.changes.compiler import COMPILER
 from rondo.frameworks.tensorflow.changes.program import PROGRAM
-from rondo.frameworks.tensorflow.documented import ABLATIONS, documented_rule
+from rondo.frameworks.tensorflow.documented import ABLATIONS, RULES, documented_rule
 from rondo.frameworks.tensorflow.environment import describe_environment
 from rondo.frameworks.tensorflow.functions import follow_functions, reset_functions
 from rondo.frameworks.tensorflow.program import Catalogue, CompileSettings, TensorFlowProgram
@@ -149,6 +149,10 @@ class TensorFlowFramework(Framework):
     def documented(self, sequence: StepSequence, observation: Observation) -> str:
         """Return the documented rule under which a call was refused, or an empty text."""
         return documented_rule(sequence, observation)
+
+    def refusals(self) -> Sequence[Refusal]:
+        """Return the rules of documented refusals."""
+        return RULES
 
     def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
         """Return documented limitations of tf.function that tracing again lifts."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
-from rondo.frameworks.base import Arm, CallEvents, Framework, Layer, Script, ScriptRequest
+from rondo.frameworks.base import Arm, CallEvents, Framework, Layer, Refusal, Script, ScriptRequest
 from rondo.frameworks.torch import ambient, state
 from rondo.frameworks.torch.changes.compiler import COMPILER
 from rondo.frameworks.torch.changes.program import PROGRAM
-from rondo.frameworks.torch.documented import ABLATIONS, documented_rule
+from rondo.frameworks.torch.documented import ABLATIONS, RULES, documented_rule
 from rondo.frameworks.torch.environment import describe_environment
 from rondo.frameworks.torch.kernels import install_store
 from rondo.frameworks.torch.locate import LAYERS, inspect
@@ -166,6 +166,10 @@ class TorchFramework(Framework):
     def documented(self, sequence: StepSequence, observation: Observation) -> str:
         """Return the documented rule under which torch.compile refused a call, or an empty text."""
         return documented_rule(sequence, observation)
+
+    def refusals(self) -> Sequence[Refusal]:
+        """Return the rules of documented refusals."""
+        return RULES
 
     def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
         """Return documented limitations of torch.compile that a setting lifts."""

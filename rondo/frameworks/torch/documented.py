@@ -87,6 +87,12 @@ RULES = (
         link="https://github.com/pytorch/pytorch/pull/130580",
     ),
     Rule(
+        kind="AOTAutograd: a compiled backward cannot be differentiated again",
+        exceptions=frozenset({"RuntimeError"}),
+        message="does not currently support double backward",
+        link="https://github.com/pytorch/pytorch/issues/91469",
+    ),
+    Rule(
         kind="mark_dynamic raises where the program does not let the size vary",
         exceptions=frozenset({"ConstraintViolationError"}),
         message="Constraints violated",
