@@ -1,0 +1,319 @@
+"""Are alarms true? Each alarm of a search is confirmed by a path that knows nothing of the search.
+
+A search like a campaign's - seeds, then proposals of its sampler, in workers that serve sixteen
+sequences each - runs on clean torch on every back end, and under every seeded fault of
+`bench/faults/`. What is counted are alarms, not findings or buckets: nothing is confirmed twice,
+shortened or sorted out before. Each one is then judged anew from its bytes alone:
+
+1. in a fresh process, with the reset arm at *every* call, the same step must raise the same alarm;
+2. in another fresh process, which runs that one reset arm and nothing else, it must show the same:
+   else the alarm rests on a reset that was none.
+
+Anything else counts against precision, whatever it is called. Documented limitations are no alarms;
+how many executions met one is printed beside.
+
+    python bench/precision.py --folder=DIR        1,000 alarms, 20,000 quiet calls; resumable
+    python bench/precision.py --quick             some alarms under two faults, some quiet calls
+    python bench/precision.py clean guard_        conditions whose names contain one of these
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import quiet  # (scripts of the bench, no package)
+from seeded import Fault, Workers, all_faults
+
+from rondo.campaign.corpora import Scope, open_corpus
+from rondo.campaign.executor import Executor
+from rondo.campaign.pool import ExecutionFaultError, Limits
+from rondo.campaign.settings import Settings
+from rondo.oracle.fresh import AFTER, leak_between
+from rondo.oracle.result import Alarm, Result
+from rondo.search.sampler import MAX_LENGTH, SearchState
+from rondo.search.samplers import create_sampler
+from rondo.sequences.codec import encode
+from rondo.sequences.step import Sequence
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+TARGET = 0.995
+ALARMS = 1000
+QUIET_CALLS = 20_000
+BATCH = 16
+LIMITS = Limits(seconds=120.0, resident_bytes=4096 << 20)
+QUICK_CONDITIONS = ("guard_bool", "rng_offset_reused")
+QUICK_SECONDS = 12.0
+Z = 1.96
+"""Standard deviations of a 95% interval."""
+
+CONFIRMED = "confirmed"
+LEAKED = "leaked"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a search runs under: a fault or none, on one back end."""
+
+    name: str
+    backend: str
+    fault: Fault | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the search under one condition met, and what became of its alarms."""
+
+    condition: str
+    outcomes: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    executions: int = 0
+    calls: int = 0
+    documented: int = 0
+    seconds: float = 0.0
+
+    @property
+    def alarms(self) -> int:
+        """How many alarms were judged."""
+        return self.outcomes.total()
+
+    def add(self, other: Tally) -> None:
+        """Count what `other` has counted."""
+        self.outcomes += other.outcomes
+        self.verdicts += other.verdicts
+        self.executions += other.executions
+        self.calls += other.calls
+        self.documented += other.documented
+        self.seconds += other.seconds
+
+    def figures(self) -> dict[str, Any]:
+        """Return all counts as plain data (`asdict` would count a Counter's pairs)."""
+        data: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**data, "outcomes": dict(self.outcomes), "verdicts": dict(self.verdicts)}
+
+    def line(self) -> str:
+        """Return a row of the printed table."""
+        others = {name: count for name, count in self.outcomes.items() if name != CONFIRMED}
+        return (
+            f"{self.condition:28} {self.executions:6} executions {self.alarms:5} alarms"
+            f" {self.outcomes[CONFIRMED]:5} confirmed {self.documented:4} documented"
+            + (f"  NOT CONFIRMED {others}" if others else "")
+        )
+
+
+def conditions(backends: tuple[str, ...]) -> list[Condition]:
+    """Return clean torch on each back end, then every fault on the cheapest that has it."""
+    clean = [Condition(f"clean-{backend}", backend) for backend in backends]
+    return clean + [Condition(fault.name, fault.backend, fault) for fault in all_faults()]
+
+
+class Search:
+    """The loop of a campaign, without what it does with alarms."""
+
+    def __init__(self, condition: Condition, workers: Workers, *, seed: int) -> None:
+        settings = Settings((CORPUS,), backends=(condition.backend,))
+        scope = Scope.of(settings, workers.vocabulary, usual_length=MAX_LENGTH)
+        corpus, _ = open_corpus(settings, workers.vocabulary, scope, damaged=lambda text: None)
+        corpus.directory = None
+        self.seeds = [entry.sequence for entry in corpus]
+        state = SearchState.begin(scope.vocabulary, corpus, max_length=scope.max_length)
+        self.sampler = create_sampler("mcmc", state, seed=seed, backends=scope.backends)
+        self.executor = Executor(workers.server, LIMITS, batch=BATCH, interrupted=lambda: None)
+
+    def results(self) -> Iterator[tuple[bytes, Result]]:
+        """Yield bytes and result of one execution after the other, without end."""
+        for sequence in self._sequences():
+            data = encode(sequence)
+            try:
+                result = self.executor.run(data)
+            except ExecutionFaultError:
+                result = Result("fault")
+            identities = [alarm.identity for alarm in result.alarms]
+            self.sampler.observe(sequence, result.behaviours, identities)
+            yield data, result
+
+    def _sequences(self) -> Iterator[Sequence]:
+        yield from self.seeds
+        while True:
+            yield self.sampler.propose()
+
+
+class Court:
+    """Judges alarms from bytes alone, in fresh processes."""
+
+    def __init__(self, workers: Workers) -> None:
+        self.vocabulary = workers.vocabulary
+        self.executor = Executor(workers.server, LIMITS, batch=1, interrupted=lambda: None)
+
+    def judge(self, data: bytes, alarms: tuple[Alarm, ...]) -> list[str]:
+        """Return for each alarm of `data` what the independent path says of it."""
+        try:
+            after = self.executor.run_fresh_as(data, AFTER)
+            return [self._outcome(data, alarm, after) for alarm in alarms]
+        except ExecutionFaultError as error:
+            return [f"fault: {str(error).strip().splitlines()[-1]}"] * len(alarms)
+
+    def _outcome(self, data: bytes, alarm: Alarm, after: Result) -> str:
+        same_step = [each for each in after.alarms if each.step == alarm.step]
+        if all(each.identity != alarm.identity for each in same_step):
+            said = [str(each.identity) for each in same_step]
+            said += [row.verdict for row in after.steps[alarm.step : alarm.step + 1]]
+            return said[0] if said else "nothing"
+        alone = self.executor.run_fresh_as(data, replace(AFTER, only_reset=alarm.step))
+        leak = leak_between(data, alarm.step, after, alone, self.vocabulary)
+        return LEAKED if leak is not None else CONFIRMED
+
+
+def collect(
+    condition: Condition,
+    workers: Workers,
+    file: Path,
+    *,
+    wanted: int,
+    seconds: float,
+    seed: int,
+) -> Tally:
+    """Search until `wanted` alarms were judged or time is up; write a line for each execution.
+
+    Goes on where an earlier run stopped, with another seed: what was judged is not judged again.
+    """
+    tally, seen = read_tally(condition.name, file)
+    workers.choose(condition.fault)
+    court = Court(workers)
+    began = time.monotonic()
+    if tally.alarms >= wanted or tally.seconds >= seconds:
+        return tally
+    spent = tally.seconds
+    with file.open("a") as out:
+        for data, result in Search(condition, workers, seed=seed + len(seen)).results():
+            fresh = data not in seen
+            seen.add(data)
+            line = Tally(condition.name, executions=1, calls=result.calls)
+            line.documented = any(row.verdict == "documented" for row in result.steps)
+            alarms = result.alarms if fresh else ()
+            outcomes = court.judge(data, alarms) if alarms else []
+            for alarm, outcome in zip(alarms, outcomes, strict=True):
+                line.outcomes[outcome] += 1
+                line.verdicts[alarm.identity.verdict] += 1
+            line.seconds = time.monotonic() - began + spent - tally.seconds
+            tally.add(line)
+            identities = [str(alarm.identity) for alarm in alarms]
+            record = {**line.figures(), "data": data.hex(), "identities": identities}
+            out.write(json.dumps(record) + "\n")
+            out.flush()
+            if tally.alarms >= wanted or tally.seconds >= seconds:
+                return tally
+    raise AssertionError("a search has no end")
+
+
+def read_tally(name: str, file: Path) -> tuple[Tally, set[bytes]]:
+    """Return what an earlier run has counted, and the bytes that it has executed."""
+    tally, seen = Tally(name), set()
+    for text in file.read_text().splitlines() if file.exists() else ():
+        record = json.loads(text)
+        seen.add(bytes.fromhex(record.pop("data")))
+        record.pop("identities")
+        counts = {key: Counter(record.pop(key)) for key in ("outcomes", "verdicts")}
+        tally.add(Tally(**record, **counts))
+    return tally, seen
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """Return the 95% interval of a share, after Wilson (1927): it holds near 1 as well."""
+    if not trials:
+        return 0.0, 1.0
+    share, spread = successes / trials, Z * Z / trials
+    middle = (share + spread / 2) / (1 + spread)
+    half = Z / (1 + spread) * math.sqrt(share * (1 - share) / trials + spread / (4 * trials))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--quick", is_flag=True, help="Two faults and some quiet calls, in 50 seconds.")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@click.option("--folder", type=click.Path(path_type=Path), help="Where to write; resumed.")
+@click.option("--alarms", default=ALARMS, show_default=True, help="Alarms to judge in all.")
+@click.option("--seconds", default=600.0, show_default=True, help="Limit for each condition.")
+@click.option("--calls", default=QUIET_CALLS, show_default=True, help="Quiet calls to make.")
+@click.option("--seed", default=1, show_default=True)
+def main(
+    names: tuple[str, ...],
+    quick: bool,
+    as_json: bool,
+    folder: Path | None,
+    alarms: int,
+    seconds: float,
+    calls: int,
+    seed: int,
+) -> None:
+    """Judge the alarms of searches, and count alarms where there must be none."""
+    shown = sys.stderr if as_json else sys.stdout
+    quiet_seconds = math.inf
+    if quick:
+        names = names or QUICK_CONDITIONS
+        seconds, quiet_seconds = min(seconds, QUICK_SECONDS), QUICK_SECONDS
+    workers = Workers()
+    total = Tally("all")
+    with tempfile.TemporaryDirectory(prefix="precision-") as temporary:
+        folder = folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            everything = conditions(workers.vocabulary.backends)
+            chosen = [c for c in everything if not names or any(n in c.name for n in names)]
+            if not chosen:
+                raise click.UsageError(f"no condition is named like {' or '.join(names)}")
+            for number, condition in enumerate(chosen):
+                wanted = math.ceil(max(0, alarms - total.alarms) / (len(chosen) - number))
+                file = folder / f"{condition.name}.jsonl"
+                tally = collect(condition, workers, file, wanted=wanted, seconds=seconds, seed=seed)
+                total.add(tally)
+                print(tally.line(), file=shown, flush=True)
+            workers.choose(None)
+            silent = _quiet_calls(workers, folder / "quiet.json", calls, seed, quiet_seconds)
+        finally:
+            workers.close()
+    low, high = wilson(total.outcomes[CONFIRMED], total.alarms)
+    precision = total.outcomes[CONFIRMED] / total.alarms if total.alarms else 0.0
+    print(total.line(), file=shown)
+    print(f"verdicts: {dict(total.verdicts.most_common())}", file=shown)
+    print(f"alarms in {silent['calls']} quiet calls: {silent['alarms']} (target 0)", file=shown)
+    if as_json:
+        figures = {"precision": precision, "interval": (low, high), "quiet": silent}
+        print(json.dumps({**total.figures(), **figures}))
+    enough = total.alarms >= (1 if quick else alarms)
+    print(
+        f"precision {precision:.2%} of {total.alarms} alarms, 95% interval {low:.2%} to {high:.2%}"
+        f" (target {TARGET:.1%} of {1 if quick else alarms})"
+    )
+    sys.exit(not (enough and precision >= TARGET and not silent["alarms"]))
+
+
+def _quiet_calls(
+    workers: Workers, file: Path, wanted: int, seed: int, seconds: float
+) -> dict[str, object]:
+    """Return the figures of `bench/quiet.py`, made now or by an earlier run."""
+    if file.exists():
+        kept: dict[str, object] = json.loads(file.read_text())
+        return kept
+    measured: dict[str, object] = dict(
+        quiet.measure(workers.server, wanted, seed, "eager", seconds)
+    )
+    file.write_text(json.dumps(measured))
+    return measured
+
+
+if __name__ == "__main__":
+    main()
