@@ -1,8 +1,8 @@
 """The JAX adapter: puts catalogue, programs, flags and watcher behind the framework interface.
 
 What a real reset is: `jax.clear_caches()` drops traces, lowered programs, executables and both fast
-paths (even `a + b` is compiled again); the persistent cache moves to a new empty folder. The
-module-level function objects stay, so programs also make new functions for every arm.
+paths (even `a + b` is compiled again); the thread forgets a hook that a debug flag left behind; the
+persistent cache moves to a new empty folder. Programs make new functions for every arm.
 """
 
 from __future__ import annotations
@@ -110,6 +110,7 @@ class JaxFramework(Framework):
             jax.config.update("jax_explain_cache_misses", False)
             self._persistent.leave()
             jax.clear_caches()
+            flags.forget_thread_hook()
             before.restore()
 
     @contextmanager
@@ -135,6 +136,7 @@ class JaxFramework(Framework):
         """Drop all that JAX keeps in this process; the persistent cache gets an empty folder."""
         gc.collect(0)
         jax.clear_caches()
+        flags.forget_thread_hook()
         self._persistent.renew()
 
     def begin_watch(self) -> None:

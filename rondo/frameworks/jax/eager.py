@@ -26,6 +26,7 @@ LARGEST_STORE = 16384
 """Operations; beyond it those that were used longest ago go."""
 
 CALLBACK = "callback"
+CHECKS = ("jax_debug_nans", "jax_debug_infs")
 
 
 class _Mode(threading.local):
@@ -69,13 +70,17 @@ class OperationStore:
         return compiled(*arguments)
 
 
-def check_numbers(tree: Any) -> None:
+def forbidden_numbers() -> tuple[bool, bool]:
+    """Return whether NaNs and whether infinities are forbidden by the debug flags."""
+    return bool(jax.config.jax_debug_nans), bool(jax.config.jax_debug_infs)
+
+
+def check_numbers(tree: Any, *, nans: bool, infs: bool) -> None:
     """Raise what JAX raises if a result holds what `jax_debug_nans` or `jax_debug_infs` forbid.
 
     Under jit both flags look at a function's results, without jit at every operation's. The eager
     arm looks where jit looks: which values are made on the way is the compiler's own business.
     """
-    nans, infs = jax.config.jax_debug_nans, jax.config.jax_debug_infs
     if not (nans or infs):
         return
     for leaf in jax.tree_util.tree_leaves(tree):
@@ -101,7 +106,24 @@ def eagerly() -> Iterator[None]:
     mode = operation_store().mode
     before, mode.eager = mode.eager, True
     try:
-        with jax.disable_jit(), jax.debug_nans(False), jax.debug_infs(False):
+        with jax.disable_jit(), unchecked_operations():
             yield
     finally:
         mode.eager = before
+
+
+@contextmanager
+def unchecked_operations() -> Iterator[None]:
+    """Switch the checks of single operations off; `check_numbers` looks at the results instead.
+
+    By `update` and not by `with jax.debug_nans(False)`, which JAX 0.10.2 does not undo: the thread
+    keeps a hook of its own, under which later results of compiled calls go unchecked.
+    """
+    forbidden = [name for name in CHECKS if jax.config.values[name]]
+    try:
+        for name in forbidden:
+            jax.config.update(name, False)
+        yield
+    finally:
+        for name in forbidden:
+            jax.config.update(name, True)

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import jax
+from jax._src import api
+from jax._src.config import config_ext
 
 from rondo.frameworks.shared.observe import RandomStates, seed_random
 
@@ -70,6 +72,16 @@ class Ambient:
             jax.config.update(name, self._flags[name])
         self._random.restore()
         return changed
+
+
+def forget_thread_hook() -> None:
+    """Let the debug flags' check of results follow the flags again in this thread.
+
+    Part of a real reset: see `constructs/debug_nans_scope.py` for how it can be left behind.
+    """
+    hook = getattr(api, "_post_hook_state", None)
+    if hook is not None:
+        hook.set_local(config_ext.unset)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from rondo.frameworks.base import Arm, Program
-from rondo.frameworks.jax.eager import check_numbers, eagerly
+from rondo.frameworks.jax.eager import check_numbers, eagerly, forbidden_numbers
 from rondo.frameworks.jax.inputs import make_inputs
 from rondo.frameworks.jax.kinds import SIDE_EFFECT
 from rondo.frameworks.jax.module import Module, load_state, modules, random_keys, read_state
@@ -267,6 +267,8 @@ class JaxProgram(Program):
             function = self.jitted(kind, function, len(arguments) - 5)
             self._watcher.serve(function)
         outcome = _Outcome(kind, function, arguments)
+        # Read before the eager arm switches them off.
+        checks = (False, False) if compiled else forbidden_numbers()
 
         def run() -> None:
             with self.precision() as stack:
@@ -275,7 +277,7 @@ class JaxProgram(Program):
                 if call.autocast and self.arm is not Arm.REFERENCE:
                     precision = PRECISIONS[call.choice("autocast")]
                     stack.enter_context(jax.default_matmul_precision(precision))
-                outcome.run(checked=not compiled)
+                outcome.run(checks=checks)
 
         if call.choice("thread") == "other":
             thread = threading.Thread(target=run)
@@ -406,8 +408,8 @@ class _Outcome:
         self.input_grads: dict[str, Any] = {}
         self.error: BaseException | None = None
 
-    def run(self, *, checked: bool) -> None:
-        """Call the function; with `checked` look at the results as jit does under debug flags."""
+    def run(self, *, checks: tuple[bool, bool]) -> None:
+        """Call the function; look for NaNs and infinities in its results if `checks` says so."""
         try:
             if self.kind == "twice":
                 self._from_outside()
@@ -420,8 +422,8 @@ class _Outcome:
                 self.outputs = (*outputs, *(leaf for leaf in jax.tree_util.tree_leaves(more)))
             results = (self.outputs, self.state, self.grads, self.input_grads)
             jax.block_until_ready(results)
-            if checked:
-                check_numbers(results)
+            nans, infs = checks
+            check_numbers(results, nans=nans, infs=infs)
         except Exception as error:
             # The traceback would keep every frame's arrays alive and make later calls differ.
             self.error = error.with_traceback(None)
