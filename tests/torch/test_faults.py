@@ -65,6 +65,14 @@ def test_faults_are_spread_over_what_torch_compile_retains() -> None:
         assert Verdict(fault.verdict).alarms
 
 
+def test_each_fault_has_its_row_in_the_documentation() -> None:
+    page = (BENCH.parent / "docs" / "faults.md").read_text()
+    for fault in FAULTS:
+        said = " ".join(fault.about.split("\n\n")[0].split()).partition(": ")[2].rstrip(".")
+        row = f"| `{fault.name}` | {said} | {fault.effect} | {fault.layer} | {fault.backend} |"
+        assert row in page, row
+
+
 def test_reading_a_declaration_breaks_nothing() -> None:
     script = "import seeded, sys; seeded.all_faults(); sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], cwd=BENCH, check=False)
