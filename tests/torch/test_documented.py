@@ -1,0 +1,112 @@
+"""Documented limitations: counted as such where their cause is there, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+import pytest
+from click.testing import CliRunner
+
+from rondo.commands import documented as documented_command
+from rondo.frameworks.registry import load_framework
+from rondo.frameworks.torch.documented import ABLATIONS, RULES, documented_rule
+from rondo.oracle.documented import Limitation, documented_rules
+from rondo.oracle.observation import Observation
+from rondo.oracle.run import execute
+from rondo.sequences.codec import encode
+from rondo.sequences.step import Call, Change, Options, Sequence, Step, SubjectSpec, normalise
+
+FRAMEWORK = load_framework("torch")
+VOCABULARY = FRAMEWORK.vocabulary()
+
+
+def change(target: str, action: str, value: int = 0) -> Change:
+    names = [each.name for each in VOCABULARY.targets_by_name[target].actions]
+    return Change(target, names.index(action), value)
+
+
+@dataclass(frozen=True)
+class Case:
+    kind: str
+    steps: tuple[Step, ...]
+    constructs: tuple[str, ...] = ()
+    architecture: str = "identity"
+    fullgraph: int = 0
+
+
+CASES = (
+    Case("fullgraph=True", (Call(sizes=(0,)),), ("graph_break",), fullgraph=1),
+    Case(
+        "AOTAutograd: a compiled backward",
+        (change("compiler", "backend"), Call(backward=3, inputs_grad=1)),
+        architecture="mlp",
+    ),
+    Case(
+        "stance fail_on_recompile",
+        (Call(), change("compiler", "stance", 3), Call(dtype=1)),
+        ("float_attribute",),
+    ),
+    Case(
+        "hooks added", (Call(), change("program", "body_forward_hook"), Call()), architecture="mlp"
+    ),
+)
+
+
+def sequence_of(case: Case) -> Sequence:
+    options = Options(fullgraph=case.fullgraph)
+    return normalise(
+        Sequence(SubjectSpec(case.architecture, case.constructs), options, case.steps), VOCABULARY
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.kind)
+def test_a_limitation_is_counted_and_named(case: Case) -> None:
+    result = execute(encode(sequence_of(case)), FRAMEWORK, vocabulary=VOCABULARY)
+    assert (result.verdict, result.alarms) == ("documented", ())
+    notes = [step.note for step in result.steps if step.verdict == "documented"]
+    assert notes
+    assert all(note.startswith(case.kind) for note in notes)
+
+
+def test_the_same_words_without_the_cause_are_no_limitation() -> None:
+    plain = sequence_of(Case("", (Call(),)))
+    refused = Observation({}, False, "Unsupported", "call: graph break")
+    assert documented_rule(plain, refused) == ""
+    asked = sequence_of(Case("", (Call(),), fullgraph=1))
+    assert documented_rule(asked, refused).startswith("fullgraph=True")
+    stance = Observation({}, False, "RuntimeError", "call: fail_on_recompile")
+    assert documented_rule(plain, stance) == ""
+    assert documented_rule(plain, Observation({}, False, "RuntimeError", "call: other")) == ""
+
+
+def test_the_table_lists_every_rule_with_its_link() -> None:
+    rules = documented_rules(FRAMEWORK)
+    assert len(rules) == len(RULES) + len(ABLATIONS)
+    for rule in rules:
+        assert rule.kind
+        assert rule.cause
+        assert re.match(r"https://\S+", rule.link), rule
+
+
+def test_a_rule_without_a_message_or_link_is_shown_as_it_is() -> None:
+    class Silent:
+        def refusals(self) -> tuple[object, ...]:
+            return (RULES[0],)
+
+        def ablations(self) -> tuple[object, ...]:
+            return (("goes away (https://a.b/c_(d))", None), ("no link", None))
+
+    first, second, third = documented_rules(Silent())  # type: ignore[arg-type]
+    assert first.cause == "raises FailOnRecompileLimitHit or Unsupported or UserError"
+    assert second == Limitation("goes away", second.cause, "https://a.b/c_(d)")
+    assert third.link == ""
+
+
+def test_the_command_lists_them() -> None:
+    shown = CliRunner().invoke(documented_command.command, []).output
+    count = len(documented_rules(FRAMEWORK))
+    assert shown.splitlines()[-1] == f"{count} documented limitations of torch"
+    found = json.loads(CliRunner().invoke(documented_command.command, ["--json"]).output)
+    assert len(found["limitations"]) == len(documented_rules(FRAMEWORK))
