@@ -24,7 +24,7 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
     def on(architecture: str, *constructs: str, **options: str) -> Writer:
         return Writer(vocabulary, architecture, *constructs, **options)
 
-    yield "batch_sizes", on("mlp").call().call(batch=3).call(batch=1).call()
+    yield "batch_sizes", on("mlp").program("eval").call().call(batch=3).call()
     yield "train_eval", on("mlp").call().program("eval").call().program("train").call()
     yield (
         "training_loop",
@@ -35,7 +35,10 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
         .program("sgd_step", 1)
         .call(),
     )
-    yield "gradients_of_inputs", on("mlp").program("eval").call(backward="once", inputs_grad="yes")
+    yield (
+        "gradients_of_inputs",
+        on("identity", "vmap_inside").call(backward="once", inputs_grad="yes"),
+    )
     yield "gradients_from_outside", on("identity", "grad_inside").call(backward="twice").call()
     yield "second_derivatives", on("identity", "array_field").call(backward="create_graph")
     yield "dtypes", on("mlp").program("eval").call().call(dtype="bfloat16").call(dtype="float16")
@@ -47,8 +50,8 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
         .call(layout="strided")
         .call(layout="offset"),
     )
-    yield "one_array_twice", on("encoder_decoder").program("eval").call(alias="same").call()
-    yield "batch_norm_statistics", on("resnet").call().program("eval").call()
+    yield "one_numpy_array_twice", on("identity").call(alias="same", layout="strided").call()
+    yield "batch_norm_statistics", on("resnext").call().program("eval").call()
     yield "carried_state", on("gru").call().call().change("gru", "forget").call()
     yield (
         "static_field",
