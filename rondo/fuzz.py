@@ -50,6 +50,8 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
     from rondo.report.recording import recorded
     from rondo.search.sampler import MAX_LENGTH
 
+    if settings.merge or settings.minimize_crash:
+        return _other_mode(settings)
     member = None
     if settings.campaign is not None:
         member, settings = enter(settings, given)
@@ -108,6 +110,19 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
     if stop.signal:
         return SIGNALLED + stop.signal
     return settings.error_exitcode if campaign.stats.findings else EXIT_OK
+
+
+def _other_mode(settings: Settings) -> int:
+    """Merge corpora or shorten a file instead of searching. Raises RondoError."""
+    from rondo.campaign.modes import run_merge, run_minimize
+
+    stop, status = Stop(), _status(settings)
+    try:
+        with stop.listening():
+            mode = run_merge if settings.merge else run_minimize
+            return mode(settings, status, stop)
+    finally:
+        status.close()
 
 
 def _status(settings: Settings) -> Status:

@@ -7,6 +7,7 @@ left out is left out too.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +15,10 @@ from pathlib import Path
 from rondo.campaign.flags import UsageError
 from rondo.campaign.settings import Settings
 from rondo.errors import CorpusError
-from rondo.search.corpus import Corpus
+from rondo.findings.reproducer import write_atomically
+from rondo.search.corpus import SUFFIX, Corpus, Entry
 from rondo.sequences.codec import HEADER, encode
-from rondo.sequences.step import CALL_CHOICES, OPTION_CHOICES, Sequence
+from rondo.sequences.step import CALL_CHOICES, OPTION_CHOICES, Call, Sequence
 from rondo.sequences.vocabulary import Vocabulary
 
 
@@ -121,3 +123,42 @@ def open_corpus(
         entry.seed = True
     corpus.directory = folders[0]
     return corpus, left_out
+
+
+def composition(corpus: Corpus) -> dict[str, int | float | dict[str, int]]:
+    """Return what the sequences of `corpus` are made of, as figures."""
+    entries = list(corpus)
+    vocabulary = corpus.vocabulary
+    steps = [step for entry in entries for step in entry.sequence.steps]
+    constructs = Counter(name for e in entries for name in e.sequence.subject.constructs)
+    return {
+        "sequences": len(entries),
+        "bytes": sum(len(entry.data) for entry in entries),
+        "steps": len(steps),
+        "calls": sum(isinstance(step, Call) for step in steps),
+        "longest": max((len(entry.sequence.steps) for entry in entries), default=0),
+        "backends": dict(
+            Counter(vocabulary.backends[entry.sequence.options.backend] for entry in entries)
+        ),
+        "architectures": dict(
+            Counter(entry.sequence.subject.architecture for entry in entries).most_common()
+        ),
+        "constructs": dict(constructs.most_common()),
+    }
+
+
+def keep_only(kept: Iterable[Entry], folder: Path, framework: str, out: Path | None) -> None:
+    """Leave only `kept` in `folder`, or copy them to `out`. Raises CorpusError."""
+    names = {entry.name for entry in kept}
+    source = framework_folder(folder, framework.partition(":")[0])
+    try:
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            for entry in kept:
+                write_atomically(out / f"{Path(entry.name).name}{SUFFIX}", entry.data)
+            return
+        for path in sorted(source.rglob(f"*{SUFFIX}")):
+            if path.relative_to(source).as_posix().removesuffix(SUFFIX) not in names:
+                path.unlink()
+    except OSError as error:
+        raise CorpusError(f"cannot write {error.filename}: {error.strerror}") from None

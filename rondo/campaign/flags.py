@@ -85,6 +85,8 @@ LIBFUZZER_FLAGS = {
     "workers": Flag("workers", _whole(0), "workers at once (1; with -jobs: half the cores)"),
     "jobs": Flag("jobs", _whole(0), "as many times -runs and -max_total_time, in one campaign (1)"),
     "fork": Flag("fork", _whole(0), "the same as -workers, as libFuzzer's fork mode has it"),
+    "merge": Flag("merge", _zero_or_one, "1: add what the other folders show to the first"),
+    "minimize_crash": Flag("minimize_crash", _zero_or_one, "1: shorten the file that is given"),
     "seed": Flag("seed", _whole(0), "seed of every random choice (0: a new one each time)"),
     "max_len": Flag("max_len", _whole(0), "longest sequence, in bytes (0: what the codec allows)"),
     "timeout": Flag("timeout", _seconds, "seconds that one execution may take (60)"),
@@ -110,7 +112,6 @@ OWN_FLAGS = {
     "max-disk": Flag("max_disk_mb", _whole(1), "Mb that the campaign may use; then it stops"),
     "json": Flag("json", _zero_or_one, "JSON lines instead of status lines", switch=True),
 }
-NOT_AVAILABLE = ("merge", "minimize_crash")
 CORPUS, FINDINGS = "corpus", "findings"
 """The parts of a --campaign folder that its flags stand for."""
 HELP_FLAGS = ("-h", "--help", "-help=1", "-help")
@@ -164,14 +165,16 @@ def _check(settings: Settings) -> None:
     """Raise UsageError where flags do not go together."""
     if settings.fork and (settings.jobs or settings.workers):
         raise UsageError("-fork does not go with -jobs or -workers: it says how many there are")
+    if settings.merge and len(settings.corpora) < 2:
+        raise UsageError("-merge=1 needs a folder to merge into and others to merge from")
+    if settings.minimize_crash and (settings.merge or len(settings.corpora) != 1):
+        raise UsageError("-minimize_crash=1 needs one file: a reproducer or a sequence")
     if settings.resume and settings.campaign is None:
         raise UsageError("--resume needs --campaign=FOLDER: the one to continue")
 
 
 def _libfuzzer(argument: str, fields: dict[str, Any]) -> None:
     name, equals, text = argument[1:].partition("=")
-    if name in NOT_AVAILABLE:
-        raise UsageError(f"-{name} is not available yet")
     flag = LIBFUZZER_FLAGS.get(name)
     if flag is None:
         raise UsageError(f"unknown flag {argument}{_hint(name)}")

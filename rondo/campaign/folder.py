@@ -104,6 +104,18 @@ def _locked(folder: Path) -> IO[bytes] | None:
     return lock
 
 
+def is_running(folder: Path) -> bool:
+    """Tell whether the member of `folder` is at work."""
+    try:
+        lock = _locked(folder)
+    except OSError:
+        return False
+    if lock is None:
+        return True
+    lock.close()
+    return False
+
+
 def join(campaign: Path) -> Member:
     """Make a new member. Raises CampaignError when nothing can be written there."""
     try:

@@ -21,6 +21,8 @@ class Settings:
     workers: int = 0
     jobs: int = 0
     fork: int = 0
+    merge: bool = False
+    minimize_crash: bool = False
     seed: int = 0
     max_len: int = 0
     timeout: float = 60.0
