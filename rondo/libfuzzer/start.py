@@ -18,10 +18,14 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rondo.errors import RondoError
 from rondo.libfuzzer.flags import HELP, Options, parse
 from rondo.libfuzzer.janitor import temporary_folder
+
+if TYPE_CHECKING:
+    from rondo.libfuzzer.target import FuzzTarget
 
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
 
@@ -105,7 +109,7 @@ def _load_atheris(options: Options) -> None:
     counters.register()
 
 
-def _target(options: Options, framework: str, backend: str):  # type: ignore[no-untyped-def]
+def _target(options: Options, framework: str, backend: str) -> FuzzTarget:
     """Load the framework, run the preloads and put the target together. Raises RondoError."""
     from rondo.campaign.loading import load
     from rondo.campaign.preload import run_preloads

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections.abc import Callable, Iterable
 from random import Random
 
 import numpy as np
@@ -23,7 +24,7 @@ from rondo._native.tracer import LineTracer
 from rondo.campaign.corpora import steps_that_fit
 from rondo.frameworks.base import Framework
 from rondo.libfuzzer.alarms import Alarms
-from rondo.libfuzzer.flags import Options
+from rondo.libfuzzer.flags import Options, TargetUsageError
 from rondo.oracle.result import Result
 from rondo.oracle.run import execute
 from rondo.report.record import FOLDER, Record
@@ -40,13 +41,16 @@ MOST_MUTATIONS = 6
 
 
 class FuzzTarget:
-    """One back end of one framework under libFuzzer."""
+    """One back end of one framework under libFuzzer. Raises TargetUsageError if there is none."""
 
     def __init__(
         self, framework: Framework, backend: str, options: Options, alarms: Alarms
     ) -> None:
         self.framework = framework
         self.vocabulary = framework.vocabulary()
+        if backend not in self.vocabulary.backends:
+            there_is = ", ".join(self.vocabulary.backends)
+            raise TargetUsageError(f"no back end {backend!r}; there is {there_is}")
         self.backend = self.vocabulary.backends.index(backend)
         self.options = options
         self.alarms = alarms
@@ -119,7 +123,9 @@ class FuzzTarget:
         self._seed(seed)
         if self.options.mutator == "havoc":
             return self._havoc(data, max_size, Random(seed))
-        return encode(self.sampler.propose())
+        proposal = encode(self.sampler.propose())
+        # Only a -max_len below a few steps, or -minimize_crash, comes to this: no chain moves then.
+        return proposal if len(proposal) <= max_size else self._havoc(data, max_size, Random(seed))
 
     def crossover(self, data: bytes, other: bytes, max_size: int, seed: int) -> bytes:
         """Return the next input, for which blocks of `other` may be spliced in.
@@ -149,9 +155,9 @@ class FuzzTarget:
         return self.state.distribution.admit(sequence, rng)
 
 
-def show(hashes: object, *, half: int) -> None:
-    """Hit the counters of `hashes` (64-bit, any iterable or buffer) in one half of the array."""
-    keys = np.fromiter(hashes, dtype=np.uint64)  # type: ignore[call-overload]
+def show(hashes: Iterable[int], *, half: int) -> None:
+    """Hit the counters of `hashes` (64-bit) in one half of the array."""
+    keys = np.fromiter(hashes, dtype=np.uint64)
     if keys.size:
         counters.hit_many(keys % np.uint64(HALF) + np.uint64(half * HALF))
 
@@ -189,7 +195,7 @@ class LineFeatures:
         if self.tracer is not None and self.policy.always:
             show(self.tracer.run_hashes(), half=1)
 
-    def after(self, again: object, seconds: float, *, new_behaviours: bool) -> None:
+    def after(self, again: Callable[[], object], seconds: float, *, new_behaviours: bool) -> None:
         """Run an execution `again` under the tracer, if the policy says so, and show its lines."""
         tracer = self.tracer
         if tracer is None or self.policy.always:
@@ -202,7 +208,6 @@ class LineFeatures:
             execution_cpu=seconds,
         ):
             return
-        assert callable(again)
         began = time.process_time()
         tracer.start()
         tracer.begin_run()

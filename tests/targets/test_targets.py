@@ -193,6 +193,21 @@ def test_a_wrong_flag_is_one_line(flag: str, message: str) -> None:
     assert caught.value.exit_code == 2
 
 
+def test_a_short_max_len_is_kept(target: Run, tmp_path: Path) -> None:
+    done = target("-runs=40", "-seed=1", "-max_len=20", "--alarms=0", harmless=HARMLESS)
+    assert done.returncode == 0, done.stderr
+    assert all(len(path.read_bytes()) <= 20 for path in (tmp_path / "new").iterdir())
+
+
+def test_an_unknown_back_end_is_one_line(target: Run, tmp_path: Path) -> None:
+    script = tmp_path / "fuzz_toy.py"
+    script.write_text(script.read_text().replace("shallow", "bottomless"))
+    done = target("-runs=1")
+    assert done.returncode == 2
+    last = done.stderr.strip().splitlines()[-1]
+    assert last == "error: no back end 'bottomless'; there is shallow, deep"
+
+
 def test_flags_of_both_kinds_are_read_and_passed_on(tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text("")
     preload = f"--preload={tmp_path / 'p.py'}"
