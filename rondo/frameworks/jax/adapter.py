@@ -18,9 +18,9 @@ from types import ModuleType
 
 import jax
 
-from rondo.frameworks.base import Arm, CallEvents, Framework, Refusal
+from rondo.frameworks.base import Arm, CallEvents, Framework, Layer, Refusal
 from rondo.frameworks.jax import flags, layers
-from rondo.frameworks.jax.changes.compiler import COMPILER
+from rondo.frameworks.jax.changes.compiler import COMPILER, LAYERS
 from rondo.frameworks.jax.changes.program import PROGRAM
 from rondo.frameworks.jax.documented import BREACHES, RULES, documented_rule
 from rondo.frameworks.jax.eager import operation_store
@@ -150,6 +150,10 @@ class JaxFramework(Framework):
     def documented(self, sequence: StepSequence, observation: Observation) -> str:
         """Return the documented rule under which jit refused a call, or an empty text."""
         return documented_rule(observation)
+
+    def layers(self) -> tuple[Layer, ...]:
+        """Return what JAX retains between calls, innermost first."""
+        return LAYERS
 
     @contextmanager
     def _tracing_anew(self, kinds: frozenset[str]) -> Iterator[None]:

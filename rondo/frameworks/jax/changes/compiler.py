@@ -7,9 +7,13 @@ retained state and are made in the retained arm alone.
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
 import jax
+from jax.experimental.compilation_cache import compilation_cache
 
+from rondo.frameworks.base import Layer
+from rondo.frameworks.jax.flags import forget_thread_hook
 from rondo.frameworks.jax.program import JaxProgram
 from rondo.sequences import vocabulary
 from rondo.sequences.step import Call
@@ -84,3 +88,51 @@ def ahead_of_time(program: JaxProgram, value: int) -> None:
         lowered = jitted.lower(*arguments)
         if value == 2:
             lowered.compile()
+
+
+@COMPILER.change()
+def empty_persistent_cache(program: JaxProgram, value: int) -> None:
+    """Remove what the persistent cache holds on disk, if it is on."""
+    folder = jax.config.values["jax_compilation_cache_dir"]
+    if folder:
+        for entry in Path(str(folder)).iterdir():
+            if entry.is_file():
+                entry.unlink(missing_ok=True)
+        compilation_cache.reset_cache()
+
+
+@COMPILER.change()
+def follow_debug_flags(program: JaxProgram, value: int) -> None:
+    """Drop the thread's own hook for debug flags, so that results are checked as the flags say."""
+    forget_thread_hook()
+
+
+LAYERS = (
+    Layer(
+        "fast path",
+        "the C++ entries of the jitted function: argument signature and jit key to executable",
+        (("clear_own", 1),),
+    ),
+    Layer(
+        "function's traces",
+        "both levels of the jitted function: its entries, and its traces by types and settings",
+        (("clear_own", 0),),
+    ),
+    Layer(
+        "all traces",
+        "traces, lowered programs and executables of all functions and of single operations",
+        (("clear_caches", 0),),
+    ),
+    Layer(
+        "thread's hook",
+        "whether the debug flags' check of results is on in this thread",
+        (("follow_debug_flags", 0),),
+    ),
+    Layer(
+        "persistent cache",
+        "executables on disk, by a hash of the program and the compile options",
+        (("clear_caches", 0), ("empty_persistent_cache", 0)),
+        disk=True,
+    ),
+)
+"""What JAX retains between calls, innermost first."""
