@@ -66,6 +66,9 @@ class Module:
     own_static: ClassVar[bool] = False
     """Whether `static_value` is passed as an argument that jit declares static."""
 
+    static_value: Any
+    """What a module with `own_static` passes; set by it."""
+
     def __init__(self) -> None:
         self.training = True
         self.buffers: State = {}
@@ -99,7 +102,8 @@ class Module:
 
 
 def _split(module: Module) -> tuple[list[tuple[str, Any]], Static]:
-    children, static = [], []
+    children: list[tuple[str, Any]] = []
+    static: list[tuple[str, Any]] = []
     for name, value in module.__dict__.items():
         if name in UNTRACED or (name == "static_value" and module.own_static):
             continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import jax
 from jax.experimental.compilation_cache import compilation_cache
@@ -29,7 +30,7 @@ def donate(program: JaxProgram, value: int) -> None:
     program.rewrap(same_functions=True)
 
 
-OPTIONS = (
+OPTIONS: tuple[dict[str, Any], ...] = (
     {"keep_unused": True},
     {"inline": True},
     {"compiler_options": {"xla_backend_optimization_level": 0}},
@@ -79,9 +80,9 @@ def ahead_of_time(program: JaxProgram, value: int) -> None:
     inputs = program.make_inputs(usual)
     arguments = program.arguments(usual, inputs)
     function = program.functions(inputs).named("none")
-    jitted = program.jitted("none", function, len(arguments) - 5) if program.settings.jit else None
-    if jitted is None:
-        jitted = jax.jit(function, static_argnums=tuple(range(5, len(arguments))))
+    jitted: Any = jax.jit(function, static_argnums=tuple(range(5, len(arguments))))
+    if program.settings.jit:
+        jitted = program.jitted("none", function, len(arguments) - 5)
     if value == 0:
         jitted.eval_shape(*arguments)
     else:

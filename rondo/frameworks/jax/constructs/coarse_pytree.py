@@ -35,7 +35,7 @@ class Node:
 
 
 jax.tree_util.register_pytree_node(
-    Node, lambda node: ((node.array,), node.label), lambda label, children: Node(*children, label)
+    Node, lambda node: ((node.array,), node.label), lambda label, children: Node(children[0], label)
 )
 
 
