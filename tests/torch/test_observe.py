@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from rondo.frameworks.base import Arm
 from rondo.frameworks.registry import load_framework
 from rondo.frameworks.torch.observe import (
     Aliases,
@@ -24,10 +27,13 @@ from rondo.oracle.compare import Grade, compare
 from rondo.oracle.observation import Leaf, Observation
 from rondo.oracle.result import Result
 from rondo.oracle.run import Settings, execute
-from rondo.sequences.codec import encode
-from rondo.sequences.step import Call, Options, Sequence, SubjectSpec, normalise
-from rondo.sequences.vocabulary import Dimension, InputSpec, Schema
+from rondo.sequences.codec import decode, encode
+from rondo.sequences.step import Call, Change, Options, Sequence, SubjectSpec, normalise
+from rondo.sequences.vocabulary import COMPILER, Dimension, InputSpec, Schema
 from rondo.subjects.user import UserSubject
+
+FRAMEWORK = load_framework("torch")
+VOCABULARY = FRAMEWORK.vocabulary()
 
 
 def families(make: Callable[[], Tensor]) -> set[str]:
@@ -295,3 +301,57 @@ def test_facts_are_compared_as_numpy_arrays() -> None:
     leaves = value_leaves("output", {"a": 1.5, "b": [True, None]})
     assert np.asarray(leaves["output.a"].values) == 1.5
     assert leaves["output.b[1]"].text == "NoneType None"
+
+
+FILES = sorted((Path(__file__).parents[2] / "corpus" / "torch").glob("*.seq"))
+WITHOUT_HISTORY = ("earlier",)
+SMALL = ("identity", "mlp", "cnn")
+"""Architectures whose seeds run on back end aot_eager too: the others take it half a minute."""
+
+
+def last_of(data: bytes, backend: str, arm: Arm, *, observed: bool) -> tuple[list[str], str]:
+    """Run a seed on `backend`; return its behaviours and what is left to see after its last call.
+
+    With `observed` each call is looked at, as the oracle does; without, the last one only.
+    """
+    sequence = decode(data, VOCABULARY)
+    options = replace(sequence.options, backend=VOCABULARY.backends.index(backend))
+    sequence = replace(sequence, options=options)
+    *_, (last, _) = sequence.calls()
+    labels: list[str] = []
+    compiled = arm is Arm.RETAINED
+    with FRAMEWORK.session(sequence), FRAMEWORK.arm(sequence, arm) as program:
+        for position, step in enumerate(sequence.steps[: last + 1]):
+            if isinstance(step, Change):
+                if step.target != COMPILER:
+                    program.change(step)
+                elif compiled:
+                    program.compiler_change(step)
+                continue
+            FRAMEWORK.begin_watch()
+            if observed or position == last:
+                seen = program.call(step, compiled=compiled)
+            else:
+                program.invoke(step, compiled=compiled)
+            labels += FRAMEWORK.end_watch().labels
+    leaves = {
+        path: leaf for path, leaf in seen.leaves.items() if not path.startswith(WITHOUT_HISTORY)
+    }
+    return labels, replace(seen, leaves=leaves).digest()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_looking_changes_nothing(file: Path) -> None:
+    """Behaviours and the final observation are those of a run in which nothing was looked at.
+
+    What was put out earlier is left out: keeping it is the looking itself.
+    """
+    data = file.read_bytes()
+    small = decode(data, VOCABULARY).subject.architecture in SMALL
+    runs = [("eager", Arm.EAGER), ("eager", Arm.RETAINED)]
+    runs += [("aot_eager", Arm.RETAINED)] if small else []
+    for backend, arm in runs:
+        looked = last_of(data, backend, arm, observed=True)
+        assert looked == last_of(data, backend, arm, observed=False)
+        assert looked[0] or arm is Arm.EAGER, "nothing was compiled"
