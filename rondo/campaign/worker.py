@@ -36,6 +36,9 @@ from rondo.oracle.run import Settings, execute
 from rondo.sequences.codec import decode
 from rondo.sequences.vocabulary import Vocabulary
 
+FOLDER_VARIABLE = "RONDO_WORKER_FOLDER"
+"""Names the worker's own folder, which goes when it ends: the place for a compiler's caches."""
+
 
 def run_worker(
     connection: socket.socket,
@@ -52,6 +55,7 @@ def run_worker(
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _redirect(folder / "output")
+        os.environ[FOLDER_VARIABLE] = str(folder)
         try:
             run_preloads(preloads)
         except PreloadError as error:

@@ -42,8 +42,11 @@ def neutralise_guard_profile() -> None:
 
 
 def private_folder() -> Path:
-    """Return a new folder that goes with this process; forked children leave it alone."""
-    folder = tempfile.mkdtemp(prefix="rondo-cache-")
+    """Return a new folder that goes with this process; forked children leave it alone.
+
+    In a worker it lies in the worker's own folder, which goes even when the worker is killed.
+    """
+    folder = tempfile.mkdtemp(prefix="rondo-cache-", dir=os.environ.get("RONDO_WORKER_FOLDER"))
     owner = os.getpid()
 
     def remove() -> None:
