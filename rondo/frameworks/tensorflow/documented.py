@@ -105,6 +105,13 @@ RULES = (
         asked_for=_uses_xla,
     ),
     Rule(
+        kind="XLA hands no lists of tensors over, which the gradient of a loop needs",
+        exceptions=frozenset({"UnimplementedError"}),
+        message="TensorList crossing the XLA/TF boundary",
+        link=XLA_ISSUES,
+        asked_for=_uses_xla,
+    ),
+    Rule(
         kind="XLA needs shapes and some operands as constants",
         exceptions=frozenset({"InvalidArgumentError"}),
         message="must be a compile-time constant",

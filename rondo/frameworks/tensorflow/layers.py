@@ -242,6 +242,24 @@ class Dropout(Module):
         return tf.where(kept, x / tf.cast(keep, x.dtype), tf.zeros_like(x))
 
 
+def loop(step: Callable[[Any, Any], Any], elements: Any, start: Any) -> Any:
+    """Return what `step(carry, element)` gives at every time of (batch, length, ...), stacked.
+
+    Unrolled where the length is known, as Keras does with `unroll=True`: the gradient of a loop
+    passes lists of tensors, which XLA cannot hand over (and a function that also assigns a variable
+    then corrupts memory in TensorFlow 2.21). With open lengths it is `tf.scan`.
+    """
+    length = elements.shape[1]
+    if length is None:
+        stacked = tf.scan(step, tf.transpose(elements, (1, 0, 2)), start)
+        return tf.nest.map_structure(lambda value: tf.transpose(value, (1, 0, 2)), stacked)
+    seen, carry = [], start
+    for place in range(length):
+        carry = step(carry, elements[:, place])
+        seen.append(carry)
+    return tf.nest.map_structure(lambda *values: tf.stack(values, 1), *seen)
+
+
 class LSTM(Module):
     """One LSTM layer over (batch, length, inputs)."""
 
@@ -263,8 +281,8 @@ class LSTM(Module):
             cell = tf.sigmoid(forget) * cell + tf.sigmoid(entry) * tf.tanh(update)
             return tf.sigmoid(out) * tf.tanh(cell), cell
 
-        hiddens, cells = tf.scan(step, tf.transpose(self.inputs(x), (1, 0, 2)), tuple(state))
-        return tf.transpose(hiddens, (1, 0, 2)), (hiddens[-1], cells[-1])
+        hiddens, cells = loop(step, self.inputs(x), tuple(state))
+        return hiddens, (hiddens[:, -1], cells[:, -1])
 
 
 class GRU(Module):
@@ -287,8 +305,8 @@ class GRU(Module):
             new = tf.tanh(new_x + tf.sigmoid(reset_x + reset_h) * new_h)
             return (1.0 - update) * new + update * hidden
 
-        outputs = tf.scan(step, tf.transpose(self.inputs(x), (1, 0, 2)), start)
-        return tf.transpose(outputs, (1, 0, 2)), outputs[-1]
+        outputs = loop(step, self.inputs(x), start)
+        return outputs, outputs[:, -1]
 
 
 class Sequential(Module):

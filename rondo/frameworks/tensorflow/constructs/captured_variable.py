@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import VARIABLE
 from rondo.frameworks.tensorflow.layers import parameter
 from rondo.subjects.target import Construct
 
@@ -19,7 +20,7 @@ class CapturedVariable(tf.Module):
         return hidden * tf.cast(self.gain, hidden.dtype)
 
 
-CONSTRUCT = Construct("captured_variable", CapturedVariable, kind="variable", guarded=True)
+CONSTRUCT = Construct("captured_variable", CapturedVariable, kind=VARIABLE)
 
 
 @CONSTRUCT.change(values=2)

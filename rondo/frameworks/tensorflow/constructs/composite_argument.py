@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import ARGUMENT
 from rondo.subjects.target import Construct
 
 
@@ -29,7 +30,7 @@ class CompositeArgument(tf.Module):
         return hidden + (1.0 if scaled.label == "plain" else 2.0), scaled.values
 
 
-CONSTRUCT = Construct("composite_argument", CompositeArgument, kind="trace type of an argument")
+CONSTRUCT = Construct("composite_argument", CompositeArgument, kind=ARGUMENT, guarded=True)
 
 
 @CONSTRUCT.change(values=4)

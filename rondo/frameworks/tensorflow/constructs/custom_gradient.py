@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import CAPTURED
 from rondo.subjects.target import Construct
 
 
@@ -29,7 +30,7 @@ class CustomGradient(tf.Module):
         return scale(hidden, tf.convert_to_tensor(self.weight))
 
 
-CONSTRUCT = Construct("custom_gradient", CustomGradient, kind="backward function", guarded=True)
+CONSTRUCT = Construct("custom_gradient", CustomGradient, kind=CAPTURED)
 
 
 @CONSTRUCT.change(values=2)

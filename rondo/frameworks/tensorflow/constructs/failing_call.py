@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import FAILED
 from rondo.frameworks.tensorflow.layers import parameter
 from rondo.sequences.vocabulary import InputSpec
 from rondo.subjects.target import Construct
@@ -26,9 +27,9 @@ class FailingCall(tf.Module):
 CONSTRUCT = Construct(
     "failing_call",
     FailingCall,
-    kind="failed trace",
-    inputs=(InputSpec("limit", kind="number"),),
+    kind=FAILED,
     guarded=True,
+    inputs=(InputSpec("limit", kind="number"),),
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import CAPTURED
 from rondo.subjects.target import Construct
 
 
@@ -18,7 +19,7 @@ class FloatAttribute(tf.Module):
         return hidden * self.factor
 
 
-CONSTRUCT = Construct("float_attribute", FloatAttribute, kind="captured Python value", guarded=True)
+CONSTRUCT = Construct("float_attribute", FloatAttribute, kind=CAPTURED)
 
 
 @CONSTRUCT.change(values=3)

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import RANDOM
 from rondo.subjects.target import Construct
 
 
@@ -19,7 +20,7 @@ class GlobalSeed(tf.Module):
         return hidden + tf.cast(bits % 64, hidden.dtype)
 
 
-CONSTRUCT = Construct("global_seed", GlobalSeed, kind="random state")
+CONSTRUCT = Construct("global_seed", GlobalSeed, kind=RANDOM)
 
 
 @CONSTRUCT.change(values=3)

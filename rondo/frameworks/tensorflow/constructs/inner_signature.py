@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import NESTED
 from rondo.subjects.target import Construct
 
 
@@ -24,7 +25,7 @@ class InnerSignature(tf.Module):
         return tf.reshape(tf.cast(self.normalise(flat), hidden.dtype), tf.shape(hidden))
 
 
-CONSTRUCT = Construct("inner_signature", InnerSignature, kind="nested trace", guarded=True)
+CONSTRUCT = Construct("inner_signature", InnerSignature, kind=NESTED)
 
 
 @CONSTRUCT.change(values=2)

@@ -8,6 +8,7 @@ import keras
 import tensorflow as tf
 
 from rondo.frameworks.tensorflow.constructs._keras import built, policy
+from rondo.frameworks.tensorflow.kinds import CAPTURED
 from rondo.frameworks.tensorflow.layers import local
 from rondo.subjects.target import Construct
 
@@ -23,7 +24,7 @@ class KerasBatchNorm(tf.Module):
         return tf.reshape(tf.cast(normed, hidden.dtype), tf.shape(hidden))
 
 
-CONSTRUCT = Construct("keras_batch_norm", KerasBatchNorm, kind="Keras layer", guarded=True)
+CONSTRUCT = Construct("keras_batch_norm", KerasBatchNorm, kind=CAPTURED)
 
 
 @CONSTRUCT.change(values=2)

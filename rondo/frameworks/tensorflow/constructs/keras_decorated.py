@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import NESTED
 from rondo.frameworks.tensorflow.layers import own_dtype
 from rondo.subjects.target import Construct
 
@@ -35,7 +36,7 @@ class KerasDecorated(tf.Module):
         return tf.reshape(tf.cast(self.model(flat), hidden.dtype), tf.shape(hidden))
 
 
-CONSTRUCT = Construct("keras_decorated", KerasDecorated, kind="trace of another mode")
+CONSTRUCT = Construct("keras_decorated", KerasDecorated, kind=NESTED)
 
 
 @CONSTRUCT.change(values=2)

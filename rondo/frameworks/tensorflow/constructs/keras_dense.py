@@ -8,6 +8,7 @@ import keras
 import tensorflow as tf
 
 from rondo.frameworks.tensorflow.constructs._keras import built, policy
+from rondo.frameworks.tensorflow.kinds import CAPTURED
 from rondo.subjects.target import Construct
 
 
@@ -20,7 +21,7 @@ class KerasDense(tf.Module):
         return tf.cast(self.dense(hidden), hidden.dtype)
 
 
-CONSTRUCT = Construct("keras_dense", KerasDense, kind="Keras layer", guarded=True)
+CONSTRUCT = Construct("keras_dense", KerasDense, kind=CAPTURED)
 
 
 @CONSTRUCT.change(values=2)

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import RANDOM
 from rondo.frameworks.tensorflow.layers import local
 from rondo.subjects.target import Construct
 
@@ -25,7 +26,7 @@ class KerasDropout(tf.Module):
         return hidden * tf.cast(drawn >= self.rate, hidden.dtype)
 
 
-CONSTRUCT = Construct("keras_dropout", KerasDropout, kind="random state", guarded=True)
+CONSTRUCT = Construct("keras_dropout", KerasDropout, kind=RANDOM)
 
 
 @CONSTRUCT.change(values=2)

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import SETTING
 from rondo.subjects.target import Construct
 
 
@@ -18,7 +19,7 @@ class KerasEpsilon(tf.Module):
         return hidden / (tf.abs(hidden) + 1.0 + keras.config.epsilon())
 
 
-CONSTRUCT = Construct("keras_epsilon", KerasEpsilon, kind="configuration outside of the key")
+CONSTRUCT = Construct("keras_epsilon", KerasEpsilon, kind=SETTING)
 
 
 @CONSTRUCT.change(values=2)

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import SETTING
 from rondo.subjects.target import Construct
 
 
@@ -20,7 +21,7 @@ class KerasFloatx(tf.Module):
         return hidden + tf.cast(ones, hidden.dtype), ones
 
 
-CONSTRUCT = Construct("keras_floatx", KerasFloatx, kind="configuration outside of the key")
+CONSTRUCT = Construct("keras_floatx", KerasFloatx, kind=SETTING)
 
 
 @CONSTRUCT.change(values=2)

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import SETTING
 from rondo.subjects.target import Construct
 
 
@@ -19,7 +20,7 @@ class KerasPolicy(tf.Module):
         return hidden, keras.ops.cast(tf.reduce_sum(hidden), dtype)
 
 
-CONSTRUCT = Construct("keras_policy", KerasPolicy, kind="configuration outside of the key")
+CONSTRUCT = Construct("keras_policy", KerasPolicy, kind=SETTING)
 
 
 @CONSTRUCT.change(values=3)

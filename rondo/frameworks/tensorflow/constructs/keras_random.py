@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import RANDOM
 from rondo.subjects.target import Construct
 
 
@@ -18,7 +19,7 @@ class KerasRandom(tf.Module):
         return hidden + tf.cast(keras.random.randint((), 0, 64), hidden.dtype)
 
 
-CONSTRUCT = Construct("keras_random", KerasRandom, kind="random state")
+CONSTRUCT = Construct("keras_random", KerasRandom, kind=RANDOM)
 
 
 @CONSTRUCT.change(values=3)

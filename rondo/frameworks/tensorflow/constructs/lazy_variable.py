@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import FAILED
 from rondo.sequences.vocabulary import InputSpec
 from rondo.subjects.target import Construct
 
@@ -28,7 +29,7 @@ class LazyVariable(tf.Module):
 CONSTRUCT = Construct(
     "lazy_variable",
     LazyVariable,
-    kind="failed trace",
+    kind=FAILED,
     inputs=(InputSpec("limit", kind="number"),),
 )
 

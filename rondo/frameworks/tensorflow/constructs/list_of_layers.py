@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import CAPTURED
 from rondo.frameworks.tensorflow.layers import Linear
 from rondo.subjects.target import Construct
 
@@ -23,7 +24,7 @@ class ListOfLayers(tf.Module):
         return tf.cast(value, hidden.dtype)
 
 
-CONSTRUCT = Construct("list_of_layers", ListOfLayers, kind="captured Python value", guarded=True)
+CONSTRUCT = Construct("list_of_layers", ListOfLayers, kind=CAPTURED)
 
 
 @CONSTRUCT.change()

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import ARGUMENT
 from rondo.subjects.target import Construct
 
 
@@ -20,7 +21,7 @@ class LiteralArgument(tf.Module):
         return hidden, tf.convert_to_tensor(literal)
 
 
-CONSTRUCT = Construct("literal_argument", LiteralArgument, kind="trace type of an argument")
+CONSTRUCT = Construct("literal_argument", LiteralArgument, kind=ARGUMENT)
 
 
 @CONSTRUCT.change(values=6)

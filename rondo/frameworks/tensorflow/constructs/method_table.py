@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import NESTED
 from rondo.subjects.target import Construct
 
 
@@ -39,7 +40,7 @@ class MethodTable(tf.Module):
         return self.scales[which].apply(hidden)
 
 
-CONSTRUCT = Construct("method_table", MethodTable, kind="nested trace", guarded=True)
+CONSTRUCT = Construct("method_table", MethodTable, kind=NESTED, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

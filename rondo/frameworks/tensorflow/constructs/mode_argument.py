@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import ARGUMENT
 from rondo.subjects.target import Construct
 
 
@@ -39,7 +40,7 @@ class ModeArgument(tf.Module):
         return hidden * 2.0 if mode == "double" else hidden * 0.5
 
 
-CONSTRUCT = Construct("mode_argument", ModeArgument, kind="trace type of an argument")
+CONSTRUCT = Construct("mode_argument", ModeArgument, kind=ARGUMENT, guarded=True)
 
 
 @CONSTRUCT.change(values=7)

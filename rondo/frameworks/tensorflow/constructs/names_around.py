@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import CAPTURED
 from rondo.subjects.target import Construct
 
 GAIN = 1.0
@@ -42,7 +43,7 @@ class NamesAround(tf.Module):
         return shifted(self.use(hidden) * GAIN) * self.factor
 
 
-CONSTRUCT = Construct("names_around", NamesAround, kind="captured Python value", guarded=True)
+CONSTRUCT = Construct("names_around", NamesAround, kind=CAPTURED)
 
 
 @CONSTRUCT.change(values=2)

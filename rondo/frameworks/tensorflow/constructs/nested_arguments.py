@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import ARGUMENT
 from rondo.subjects.target import Construct
 
 
@@ -26,7 +27,7 @@ class NestedArguments(tf.Module):
         return total, kinds, tf.constant(len(steps) + len(pair))
 
 
-CONSTRUCT = Construct("nested_arguments", NestedArguments, kind="trace type of an argument")
+CONSTRUCT = Construct("nested_arguments", NestedArguments, kind=ARGUMENT)
 
 
 @CONSTRUCT.change(values=4)

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import NESTED
 from rondo.frameworks.tensorflow.layers import parameter
 from rondo.subjects.target import Construct
 
@@ -27,7 +28,7 @@ class NestedFunction(tf.Module):
         return self.scale(self.scale(hidden, amount), 2)
 
 
-CONSTRUCT = Construct("nested_function", NestedFunction, kind="nested trace", guarded=True)
+CONSTRUCT = Construct("nested_function", NestedFunction, kind=NESTED)
 
 
 @CONSTRUCT.change(values=3)

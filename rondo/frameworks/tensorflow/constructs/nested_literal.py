@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import NESTED
 from rondo.subjects.target import Construct
 
 
@@ -26,7 +27,7 @@ class NestedLiteral(tf.Module):
         return hidden, self.lift(numbers[literal])
 
 
-CONSTRUCT = Construct("nested_literal", NestedLiteral, kind="nested trace")
+CONSTRUCT = Construct("nested_literal", NestedLiteral, kind=NESTED)
 
 
 @CONSTRUCT.change(values=4)

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from rondo.frameworks.tensorflow.ambient import set_check_numerics
+from rondo.frameworks.tensorflow.kinds import SETTING
 from rondo.subjects.target import Construct
 
 
@@ -19,7 +20,7 @@ class NumericCheck(tf.Module):
         return hidden + tf.cast(tf.where(undefined > 0.0, 1.0, 0.5), hidden.dtype)
 
 
-CONSTRUCT = Construct("numeric_check", NumericCheck, kind="configuration outside of the key")
+CONSTRUCT = Construct("numeric_check", NumericCheck, kind=SETTING)
 
 
 @CONSTRUCT.change(values=2)

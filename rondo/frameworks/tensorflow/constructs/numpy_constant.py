@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import CAPTURED
 from rondo.subjects.target import Construct
 
 
@@ -19,7 +20,7 @@ class NumpyConstant(tf.Module):
         return hidden * tf.constant(self.table, hidden.dtype)
 
 
-CONSTRUCT = Construct("numpy_constant", NumpyConstant, kind="captured Python value", guarded=True)
+CONSTRUCT = Construct("numpy_constant", NumpyConstant, kind=CAPTURED)
 
 
 @CONSTRUCT.change(values=2)

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import ARGUMENT
 from rondo.subjects.target import Construct
 
 
@@ -40,7 +41,7 @@ class ObjectArgument(tf.Module):
         return hidden * options.scale * named.scale
 
 
-CONSTRUCT = Construct("object_argument", ObjectArgument, kind="trace type of an argument")
+CONSTRUCT = Construct("object_argument", ObjectArgument, kind=ARGUMENT)
 
 
 @CONSTRUCT.change(values=2)

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import ARGUMENT
 from rondo.sequences.vocabulary import InputSpec
 from rondo.subjects.target import Construct
 
@@ -24,9 +25,9 @@ class PythonBranch(tf.Module):
 CONSTRUCT = Construct(
     "python_branch",
     PythonBranch,
-    kind="trace type of an argument",
-    inputs=(InputSpec("amount", kind="number"), InputSpec("count", kind="integer")),
+    kind=ARGUMENT,
     guarded=True,
+    inputs=(InputSpec("amount", kind="number"), InputSpec("count", kind="integer")),
 )
 
 

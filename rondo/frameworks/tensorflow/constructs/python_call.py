@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import RUN_TIME
 from rondo.subjects.target import Construct
 
 
@@ -26,7 +27,7 @@ class PythonCall(tf.Module):
         return hidden + tf.cast(tf.reshape(drawn, []), hidden.dtype)
 
 
-CONSTRUCT = Construct("python_call", PythonCall, kind="Python at run time", guarded=True)
+CONSTRUCT = Construct("python_call", PythonCall, kind=RUN_TIME, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

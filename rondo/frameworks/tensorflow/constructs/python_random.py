@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import SIDE_EFFECT
 from rondo.subjects.target import Construct
 
 
@@ -20,7 +21,7 @@ class PythonRandom(tf.Module):
         return hidden + self.source.random() + random.random() + np.random.random()
 
 
-CONSTRUCT = Construct("python_random", PythonRandom, kind="random state", guarded=True)
+CONSTRUCT = Construct("python_random", PythonRandom, kind=SIDE_EFFECT)
 
 
 @CONSTRUCT.change(values=2)

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import RANDOM
 from rondo.subjects.target import Construct
 
 
@@ -19,7 +20,7 @@ class RandomGenerator(tf.Module):
         return hidden + tf.cast(bits % 64, hidden.dtype)
 
 
-CONSTRUCT = Construct("random_generator", RandomGenerator, kind="random state", guarded=True)
+CONSTRUCT = Construct("random_generator", RandomGenerator, kind=RANDOM)
 
 
 @CONSTRUCT.change(values=2)

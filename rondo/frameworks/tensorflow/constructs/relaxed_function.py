@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import NESTED
 from rondo.sequences.vocabulary import BATCH, InputSpec
 from rondo.subjects.target import Construct
 
@@ -30,9 +31,9 @@ class RelaxedFunction(tf.Module):
 CONSTRUCT = Construct(
     "relaxed_function",
     RelaxedFunction,
-    kind="nested trace",
-    inputs=(InputSpec("rows", (BATCH, 3)), InputSpec("amount", kind="integer")),
+    kind=NESTED,
     guarded=True,
+    inputs=(InputSpec("rows", (BATCH, 3)), InputSpec("amount", kind="integer")),
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import SIDE_EFFECT
 from rondo.subjects.target import Construct
 
 
@@ -21,7 +22,7 @@ class SideEffect(tf.Module):
         return hidden + float(self.calls)
 
 
-CONSTRUCT = Construct("side_effect", SideEffect, kind="Python side effect", guarded=True)
+CONSTRUCT = Construct("side_effect", SideEffect, kind=SIDE_EFFECT)
 
 
 @CONSTRUCT.change()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import ARGUMENT
 from rondo.subjects.target import Construct
 
 
@@ -22,7 +23,7 @@ class SignedZero(tf.Module):
         return hidden, tf.math.atan2(tf.constant(np.array([height], np.float32)), -1.0)
 
 
-CONSTRUCT = Construct("signed_zero", SignedZero, kind="trace type of an argument")
+CONSTRUCT = Construct("signed_zero", SignedZero, kind=ARGUMENT)
 
 
 @CONSTRUCT.change(values=3)

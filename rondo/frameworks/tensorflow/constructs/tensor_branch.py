@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import CONTROL_FLOW
 from rondo.subjects.target import Construct
 
 
@@ -26,7 +27,7 @@ class TensorBranch(tf.Module):
         return hidden, tf.convert_to_tensor(rounds)
 
 
-CONSTRUCT = Construct("tensor_branch", TensorBranch, kind="control flow", guarded=True)
+CONSTRUCT = Construct("tensor_branch", TensorBranch, kind=CONTROL_FLOW)
 
 
 @CONSTRUCT.change(values=3)

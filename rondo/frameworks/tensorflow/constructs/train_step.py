@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import NESTED
 from rondo.frameworks.tensorflow.layers import parameter
 from rondo.subjects.target import Construct
 
@@ -27,7 +28,7 @@ class TrainStep(tf.Module):
         return hidden + tf.cast(loss, hidden.dtype)
 
 
-CONSTRUCT = Construct("train_step", TrainStep, kind="nested trace", guarded=True)
+CONSTRUCT = Construct("train_step", TrainStep, kind=NESTED)
 
 
 @CONSTRUCT.change(values=2)

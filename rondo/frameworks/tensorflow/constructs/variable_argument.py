@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import VARIABLE
 from rondo.frameworks.tensorflow.layers import own_dtype
 from rondo.subjects.target import Construct
 
@@ -23,7 +24,7 @@ class VariableArgument(tf.Module):
         return hidden * tf.cast(tf.reduce_sum(first) + tf.reduce_sum(second), hidden.dtype)
 
 
-CONSTRUCT = Construct("variable_argument", VariableArgument, kind="variable")
+CONSTRUCT = Construct("variable_argument", VariableArgument, kind=VARIABLE)
 
 
 @CONSTRUCT.change(values=3)

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rondo.frameworks.tensorflow.kinds import VARIABLE
 from rondo.subjects.target import Construct
 
 
@@ -27,7 +28,7 @@ class VariableUpdate(tf.Module):
         return hidden + tf.cast(self.average + tf.reduce_sum(self.history), hidden.dtype)
 
 
-CONSTRUCT = Construct("variable_update", VariableUpdate, kind="variable", guarded=True)
+CONSTRUCT = Construct("variable_update", VariableUpdate, kind=VARIABLE)
 
 
 @CONSTRUCT.change(values=2)
