@@ -39,6 +39,7 @@ from cases import CASES, Case
 from rondo.campaign.executor import Executor
 from rondo.campaign.pool import Limits, Server
 from rondo.findings.bucket import Bucket, bucket_of
+from rondo.findings.depth import compiled_anew
 from rondo.findings.reproducer import load
 from rondo.findings.shorten import Shortened, shorten
 from rondo.oracle.result import Alarm, Identity, Result
@@ -53,7 +54,7 @@ from rondo.sequences.step import (
     SubjectSpec,
     normalise,
 )
-from rondo.sequences.vocabulary import SMALLEST, Vocabulary
+from rondo.sequences.vocabulary import COMPILER, SMALLEST, Vocabulary
 
 LENGTH = 30
 TARGET = 0.85
@@ -75,6 +76,7 @@ class Bug:
     source: str
     sequence: Sequence
     alarm: Alarm
+    anew: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def main(
     try:
         bench = Bench(server)
         for bug in bench.bugs(inductor, names):
-            alone = bench.shorten(bug.sequence, bug.alarm)
+            alone = bench.shorten(bug.sequence, bug.alarm, bug.anew)
             own[bug] = bench.bucket(alone).name
             for start in range(starts):
                 if quick and time.monotonic() - began > QUICK_SECONDS:
@@ -202,7 +204,7 @@ class Bench:
             sequence = decode(reproducer.data, self.vocabulary)
             name = path.parent.name.removeprefix("stateful-value-")[:34]
             if not names or name in names:
-                yield Bug(name, "found", sequence, reproducer.alarm)
+                yield Bug(name, "found", sequence, reproducer.alarm, None)
 
     def _case(self, case: Case, inductor: bool) -> Iterator[Bug]:
         backends = ("eager", "aot_eager", "inductor")
@@ -210,9 +212,10 @@ class Bench:
         if backend is None or (backend == "inductor") != inductor:
             return
         sequence = case.sequence(self.vocabulary, backend)
-        alarms = self.run(encode(sequence)).alarms
-        if alarms:
-            yield Bug(case.name, "handed", sequence, alarms[0])
+        result = self.run(encode(sequence))
+        if result.alarms:
+            alarm = result.alarms[0]
+            yield Bug(case.name, "handed", sequence, alarm, compiled_anew(result, alarm))
         else:
             print(f"{case.name}: no alarm on {backend}")
 
@@ -220,9 +223,10 @@ class Bench:
         """Execute as a campaign does."""
         return self.executor.run(data)
 
-    def shorten(self, sequence: Sequence, alarm: Alarm) -> Shortened:
+    def shorten(self, sequence: Sequence, alarm: Alarm, anew: bool | None) -> Shortened:
         """Shorten without a bound on executions."""
-        return shorten(encode(sequence), alarm, self.run, self.vocabulary, budget=None)
+        data = encode(sequence)
+        return shorten(data, alarm, self.run, self.vocabulary, budget=None, anew=anew)
 
     def bucket(self, short: Shortened) -> Bucket:
         """Return the bucket of a shortened sequence."""
@@ -237,10 +241,16 @@ class Bench:
         short = self.shorten(*hidden)
         seconds = time.monotonic() - began
         removals = list(every_removal(decode(short.data, self.vocabulary), self.vocabulary))
+        compiled = not served(self.executor.run_fresh(short.data), short.alarm)
+        drops = compiler_changes(decode(short.data, self.vocabulary))
         left = [
             what
             for what, candidate in removals
-            if self.still_shows(candidate, short.alarm.identity)
+            if self.still_shows(
+                candidate,
+                short.alarm.identity,
+                compiled=compiled and compiler_changes(candidate) < drops,
+            )
         ]
         return Row(
             bug.name,
@@ -253,7 +263,7 @@ class Bench:
             seconds,
         )
 
-    def hide(self, bug: Bug, rng: Random) -> tuple[Sequence, Alarm] | None:
+    def hide(self, bug: Bug, rng: Random) -> tuple[Sequence, Alarm, bool | None] | None:
         """Return 30 steps that show `bug`, and no more once its constructs are taken out.
 
         The bug's own steps are scattered over all 30 at first, and closer together with each
@@ -263,9 +273,10 @@ class Bench:
         for attempt in range(ATTEMPTS):
             width = LENGTH - (LENGTH - own) * attempt // (ATTEMPTS - 1)
             hidden = self.mixed(bug.sequence, rng, width)
-            for alarm in self.run(encode(hidden)).alarms:
+            result = self.run(encode(hidden))
+            for alarm in result.alarms:
                 if same_bug(alarm.identity, bug.alarm.identity) and self.guilty(hidden, bug, alarm):
-                    return hidden, alarm
+                    return hidden, alarm, compiled_anew(result, alarm)
         return None
 
     def mixed(self, sequence: Sequence, rng: Random, width: int) -> Sequence:
@@ -305,12 +316,30 @@ class Bench:
             return not self.still_shows(hidden.with_steps(kept), alarm.identity)
         return not self.still_shows(without(hidden, names), alarm.identity)
 
-    def still_shows(self, candidate: Sequence, identity: Identity) -> bool:
-        """Whether a fresh process shows the same bug in `candidate`."""
-        data = encode(normalise(candidate, self.vocabulary))
+    def still_shows(
+        self, candidate: Sequence, identity: Identity, *, compiled: bool = False
+    ) -> bool:
+        """Whether a fresh process shows the same bug in `candidate`.
+
+        Without a drop of what the compiler retains, stale code may be served where a call compiled
+        and was wrong: another bug. With `compiled` that kind does not count.
+        """
+        result = self.executor.run_fresh(encode(normalise(candidate, self.vocabulary)))
         return any(
-            same_bug(alarm.identity, identity) for alarm in self.executor.run_fresh(data).alarms
+            same_bug(alarm.identity, identity) and not (compiled and served(result, alarm))
+            for alarm in result.alarms
         )
+
+
+def compiler_changes(sequence: Sequence) -> int:
+    """Return how many steps are changes of the compiler's own state."""
+    return sum(isinstance(s, Change) and s.target == COMPILER for s in sequence.steps)
+
+
+def served(result: Result, alarm: Alarm) -> bool:
+    """Whether the exposing call was served what had been compiled before."""
+    identity = alarm.identity
+    return f"{identity.backend}: after {identity.exposing}: hit" in result.behaviours.values()
 
 
 def same_bug(first: Identity, second: Identity) -> bool:

@@ -18,11 +18,12 @@ from rondo.campaign.workbench import Workbench, framework_of, open_workbench
 from rondo.errors import ReproducerError
 from rondo.findings import reproducer as files
 from rondo.findings.bucket import Bucket, bucket_of, find_alarm
+from rondo.findings.depth import compiled_anew
 from rondo.findings.replay import Replayable, read
 from rondo.findings.reproducer import Reproducer
 from rondo.findings.shorten import Progress, Shortened, Shortener
-from rondo.findings.trials import Trials
-from rondo.oracle.result import Alarm, Result
+from rondo.findings.trials import Trial, Trials
+from rondo.oracle.result import Result
 from rondo.sequences.codec import decode
 
 CONFIRMATIONS = 2
@@ -83,8 +84,8 @@ def shrink_file(request: Request, stop: Stop, progress: Progress) -> Shrunk:
         interrupted=stop.check,
     ) as bench:
         bench.prepare(replayable)
-        alarm = shown_twice(bench, replayable)
-        return _Job(request, bench, replayable, alarm, bench.environment()).run(progress)
+        start = shown_twice(bench, replayable)
+        return _Job(request, bench, replayable, start, bench.environment()).run(progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class _Job:
     request: Request
     bench: Workbench
     replayable: Replayable
-    alarm: Alarm
+    start: Trial
     environment: dict[str, str]
 
     def run(self, progress: Progress) -> Shrunk:
@@ -121,7 +122,7 @@ class _Job:
         """Return what the trials are about: with another start they would mean nothing."""
         return {
             "start": self.replayable.data,
-            "identity": asdict(self.alarm.identity),
+            "identity": asdict(self.start.alarm.identity),
             "environment": self.environment,
         }
 
@@ -129,7 +130,7 @@ class _Job:
         """Return a shortener without a bound, which runs as many candidates at once as asked."""
         return Shortener(
             self.replayable.data,
-            self.alarm,
+            self.start.alarm,
             self.bench.run,
             self.bench.vocabulary,
             budget=None,
@@ -137,6 +138,7 @@ class _Job:
             trials=trials,
             execute_all=self.bench.run_all,
             width=self.request.workers,
+            anew=self.start.anew,
         )
 
     def reproducer(self, short: Shortened, result: Result | None) -> Reproducer:
@@ -157,12 +159,12 @@ class _Job:
         )
 
 
-def shown_twice(bench: Workbench, replayable: Replayable) -> Alarm:
+def shown_twice(bench: Workbench, replayable: Replayable) -> Trial:
     """Return the alarm that fresh processes show from the file's bytes; plain files: the first.
 
     Raises ReproducerError when they do not, or not all of them.
     """
-    alarm: Alarm | None = None
+    shown: Trial | None = None
     recorded = replayable.reproducer
     identity = recorded.identity if recorded else None
     for number in range(CONFIRMATIONS):
@@ -177,8 +179,9 @@ def shown_twice(bench: Workbench, replayable: Replayable) -> Alarm:
             seen = "flaky: the bug does not always show" if number else "the bug does not show here"
             raise ReproducerError(f"{seen} ({_seen(result)}); nothing to shrink")
         identity = alarm.identity
-    assert alarm is not None
-    return alarm
+        shown = Trial(alarm, compiled_anew(result, alarm))
+    assert shown is not None
+    return shown
 
 
 def _seen(result: Result) -> str:

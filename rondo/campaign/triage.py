@@ -28,8 +28,10 @@ from rondo.campaign.stats import Stats
 from rondo.campaign.status import FindingNote
 from rondo.campaign.stop import StoppedError
 from rondo.findings.bucket import akin, bucket_of
+from rondo.findings.depth import compiled_anew
 from rondo.findings.reproducer import compose
 from rondo.findings.shorten import Shortened, Shortener, explained_by
+from rondo.oracle.fresh import measure
 from rondo.oracle.result import Alarm, Identity, Result, Verdict
 from rondo.sequences.codec import decode
 from rondo.sequences.vocabulary import Vocabulary
@@ -48,7 +50,11 @@ SHORTENING_HANGS = 24
 
 @dataclass
 class Triage:
-    """Decides what becomes of alarms, with the workers of one slot."""
+    """Decides what becomes of alarms, with the workers of one slot.
+
+    A leak shows only where a reset arm is measured against a fresh process, so everything that is
+    run on the way of such an alarm is measured.
+    """
 
     executor: Executor
     vocabulary: Vocabulary
@@ -58,6 +64,7 @@ class Triage:
     report: Callable[[FindingNote], None]
     doing: Callable[[str], None]
     preloads: tuple[str, ...] = ()
+    _leaked: bool = False
 
     def examine(self, case: Case) -> None:
         """Decide `case`. Raises StoppedError and leaves it open then; nothing found is lost.
@@ -65,11 +72,13 @@ class Triage:
         Where retained state masks a bug, all executions on the way run the reset arm at every call:
         which ones get it otherwise follows from the bytes, and shortening changes those.
         """
-        self.executor.always_reset = case.alarm.identity.verdict == Verdict.MASKED.value
+        verdict = case.alarm.identity.verdict
+        self.executor.always_reset = verdict == Verdict.MASKED.value
+        self._leaked = verdict == Verdict.LEAKED.value
         try:
             decided = self._decide(case)
         finally:
-            self.executor.always_reset = False
+            self.executor.always_reset = self._leaked = False
         if decided:
             self.register.met.add(case.key)
         self.register.close(case)
@@ -117,7 +126,7 @@ class Triage:
         """Write the shortest form down that fresh processes show, or the alarm as it was met."""
         self.doing(f"shortening {alarm.identity}")
         try:
-            short = self._shortener(data, alarm).run()
+            short = self._shortener(data, alarm, confirmed).run()
             shown = self._shown_twice(short.data, short.alarm.identity)
         except StoppedError:
             self._file(data, alarm.identity, confirmed, original=data, reason="the campaign ended")
@@ -128,12 +137,12 @@ class Triage:
         else:
             self._file(short.data, short.alarm.identity, shown, original=data, short=short)
 
-    def _shortener(self, data: bytes, alarm: Alarm) -> Shortener:
+    def _shortener(self, data: bytes, alarm: Alarm, confirmed: Result) -> Shortener:
         identity = alarm.identity
         budget = SHORTENING_RUNS
         if identity.verdict == DIED and identity.effect == Cause.TIMEOUT.value:
             budget = SHORTENING_HANGS
-        elif identity.verdict == Verdict.STATELESS.value:
+        elif identity.verdict in (Verdict.STATELESS.value, Verdict.LEAKED.value):
             budget = SHORTENING_STATELESS
         return Shortener(
             data,
@@ -144,6 +153,7 @@ class Triage:
             progress=lambda steps, runs: self.doing(
                 f"shortening {alarm.identity}: {steps} steps after {runs} runs"
             ),
+            anew=compiled_anew(confirmed, alarm),
         )
 
     def _shown_twice(self, data: bytes, identity: Identity) -> Result | None:
@@ -159,6 +169,8 @@ class Triage:
         """Execute `data` outside the search. A fault shows nothing, like any agreement."""
         self.stats.triage_runs += 1
         try:
+            if self._leaked:
+                return measure(data, self.executor.run_fresh_as, self.vocabulary)
             return (self.executor.run_fresh if fresh else self.executor.run)(data)
         except ExecutionFaultError:
             return Result("fault")

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from rondo.findings.bucket import find_alarm, without_constructs
+from rondo.findings.depth import compiled_anew, drops_before
 from rondo.findings.passes import PASSES, Pass, single_removals
-from rondo.findings.trials import Trials
+from rondo.findings.trials import Trial, Trials
 from rondo.oracle.result import Alarm, Identity, Result
 from rondo.sequences.codec import decode, encode
 from rondo.sequences.step import Sequence, normalise
@@ -61,7 +62,8 @@ class Shortener:
     """Shortens one sequence. Keeps the best so far, so that it may be stopped at any time.
 
     `budget` bounds the executions (None: as many as it takes). With `execute_all`, which runs
-    `width` candidates at the same time, `execute` is not called.
+    `width` candidates at the same time, `execute` is not called. `anew` says whether the exposing
+    call of the start was compiled (`rondo.findings.depth`).
     """
 
     def __init__(
@@ -76,11 +78,13 @@ class Shortener:
         trials: Trials | None = None,
         execute_all: ExecuteAll | None = None,
         width: int = 1,
+        anew: bool | None = None,
     ) -> None:
         self.vocabulary = vocabulary
         self.identity = alarm.identity
         self.best = decode(data, vocabulary)
         self.alarm = alarm
+        self.anew = anew
         self.executions = 0
         self.trials = trials if trials is not None else Trials()
         self._start = len(self.best.steps)
@@ -90,7 +94,7 @@ class Shortener:
         self._progress = progress
         self._strict = True
         if encode(self.best) not in self.trials:
-            self.trials.add(encode(self.best), alarm)
+            self.trials.add(encode(self.best), Trial(alarm, anew))
 
     def run(self) -> Shortened:
         """Shorten until nothing more can go or the budget of executions is spent.
@@ -162,19 +166,28 @@ class Shortener:
         while ahead := list(islice(valid, self._width)):
             self._try_all(ahead)
             for candidate in ahead:
-                alarm = self._alarm_of(candidate)
-                if alarm is not None and candidate != self.best:
-                    self.best, self.alarm = candidate, alarm
+                trial = self._taken(candidate)
+                if trial is not None and candidate != self.best:
+                    self.best, self.alarm, self.anew = candidate, trial.alarm, trial.anew
                     self._tell()
                     return True
         return False
 
-    def _alarm_of(self, candidate: Sequence) -> Alarm | None:
-        """Return the alarm that lets `candidate` be taken, if it was tried and shows one."""
-        alarm = self.trials.get(encode(candidate))
-        if alarm is None or (self._strict and alarm.identity.exposing != self.identity.exposing):
+    def _taken(self, candidate: Sequence) -> Trial | None:
+        """Return what `candidate` showed if that lets it be taken."""
+        trial = self.trials.get(encode(candidate))
+        if trial is None or self._shallower(candidate, trial):
             return None
-        return alarm
+        if self._strict and trial.alarm.identity.exposing != self.identity.exposing:
+            return None
+        return trial
+
+    def _shallower(self, candidate: Sequence, trial: Trial) -> bool:
+        """Whether a drop of retained state went, and with it the layer that the bug lies in."""
+        if not self.anew or trial.anew is not False:
+            return False
+        now = drops_before(self.best, self.alarm.step, self.vocabulary)
+        return now != drops_before(candidate, trial.alarm.step, self.vocabulary)
 
     def _try_all(self, candidates: list[Sequence]) -> None:
         """Execute those that were not tried before, as far as the budget goes."""
@@ -187,7 +200,10 @@ class Shortener:
         self.executions += len(fresh)
         for data, result in zip(fresh, self._execute_all(fresh), strict=True):
             alarm = self._shown(result)
-            self.trials.add(data, alarm, unclear=alarm is None and self._unclear(result))
+            trial = None
+            if alarm is not None and result is not None:
+                trial = Trial(alarm, compiled_anew(result, alarm))
+            self.trials.add(data, trial, unclear=trial is None and self._unclear(result))
         self._tell()
 
     def _unclear(self, result: Result | None) -> bool:
@@ -214,9 +230,12 @@ def shorten(
     *,
     budget: int | None = 400,
     progress: Progress | None = None,
+    anew: bool | None = None,
 ) -> Shortened:
     """Return the shortest form of `data` that still shows `alarm`'s bug, in `budget` runs."""
-    return Shortener(data, alarm, execute, vocabulary, budget=budget, progress=progress).run()
+    return Shortener(
+        data, alarm, execute, vocabulary, budget=budget, progress=progress, anew=anew
+    ).run()
 
 
 def explained_by(

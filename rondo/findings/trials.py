@@ -3,8 +3,9 @@
     file   = header trial*          each one msgpack object
     header = {"format": "rondo-trials", "version": 1, "start": bytes, "identity": {...},
               "environment": {...}}
-    trial  = [bytes, shown]         an alarm as a map: step, identity, differences; nil when the bug
-                                    was gone; false when that could not be told
+    trial  = [bytes, shown, anew]   an alarm as a map: step, identity, differences; nil when the bug
+                                    was gone; false when that could not be told. Then whether the
+                                    exposing call was compiled: true, false or nil
 
 The key insight: shortening is a function of its start and of what candidates show, so the trials
 are all the state that it has. Resuming is starting again with the answers at hand: no execution is
@@ -14,7 +15,7 @@ trials come in and whatever a killed process left half written at its end is cut
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,15 +30,23 @@ VERSION = 1
 LARGEST = 64 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The alarm that a candidate showed, and whether its exposing call was compiled anew."""
+
+    alarm: Alarm
+    anew: bool | None = None
+
+
 class Trials:
-    """Candidates that were tried: bytes to the alarm that they showed, None for none.
+    """Candidates that were tried: bytes to what they showed, None where the bug was gone.
 
     `unclear` holds those of which nothing can be said: they died or could not be executed.
     """
 
     def __init__(self) -> None:
         self.unclear: set[bytes] = set()
-        self._known: dict[bytes, Alarm | None] = {}
+        self._known: dict[bytes, Trial | None] = {}
         self._file: BinaryIO | None = None
 
     def __contains__(self, data: bytes) -> bool:
@@ -46,16 +55,16 @@ class Trials:
     def __len__(self) -> int:
         return len(self._known)
 
-    def get(self, data: bytes) -> Alarm | None:
-        """Return the alarm that `data` showed; None when it showed none, or was not tried."""
+    def get(self, data: bytes) -> Trial | None:
+        """Return what `data` showed; None when the bug was gone, or it was not tried."""
         return self._known.get(data)
 
-    def add(self, data: bytes, alarm: Alarm | None, *, unclear: bool = False) -> None:
+    def add(self, data: bytes, trial: Trial | None, *, unclear: bool = False) -> None:
         """Remember what `data` showed, in the file too if there is one."""
-        self._note(data, alarm, unclear)
+        self._note(data, trial, unclear)
         if self._file is not None:
-            shown = False if unclear else alarm and asdict(alarm)
-            self._file.write(msgpack.packb([data, shown]))
+            shown = False if unclear else trial and asdict(trial.alarm)
+            self._file.write(msgpack.packb([data, shown, trial and trial.anew]))
             self._file.flush()
 
     def forget_unclear(self) -> None:
@@ -64,8 +73,8 @@ class Trials:
             del self._known[data]
         self.unclear.clear()
 
-    def _note(self, data: bytes, alarm: Alarm | None, unclear: bool) -> None:
-        self._known[data] = alarm
+    def _note(self, data: bytes, trial: Trial | None, unclear: bool) -> None:
+        self._known[data] = trial
         (self.unclear.add if unclear else self.unclear.discard)(data)
 
     def keep_in(self, path: Path, header: dict[str, Any], *, resume: bool) -> int:
@@ -120,9 +129,9 @@ class Trials:
         end: int = reader.tell()
         while True:
             try:
-                data, shown = reader.unpack()
-                alarm = None if shown is None or shown is False else _alarm(shown)
-                self._note(_bytes(data), alarm, shown is False)
+                data, shown, anew = reader.unpack()
+                trial = None if shown is None or shown is False else _trial(shown, anew)
+                self._note(_bytes(data), trial, shown is False)
             except (KeyError, TypeError, ValueError, msgpack.UnpackException):
                 return end
             end = reader.tell()
@@ -134,6 +143,9 @@ def _bytes(data: object) -> bytes:
     return data
 
 
-def _alarm(fields: dict[str, Any]) -> Alarm:
+def _trial(fields: dict[str, Any], anew: object) -> Trial:
+    if anew is not None and not isinstance(anew, bool):
+        raise TypeError("compiled anew, not, or unknown")
     differences = tuple(text_record(Difference, each) for each in fields["differences"])
-    return Alarm(int(fields["step"]), text_record(Identity, fields["identity"]), differences)
+    identity = text_record(Identity, fields["identity"])
+    return Trial(Alarm(int(fields["step"]), identity, differences), anew)

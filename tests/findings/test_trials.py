@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import ReproducerError
-from rondo.findings.trials import Trials
+from rondo.findings.trials import Trial, Trials
 from rondo.oracle.result import Alarm, Difference, Identity
 
 ALARM = Alarm(
     2, Identity("stateful", "value", "eager", "output", "x.y"), (Difference("a", "b", "c", "d"),)
 )
+SHOWN = Trial(ALARM, True)
 HEADER = {"start": b"abc", "identity": {"verdict": "stateful"}, "environment": {"toy": "1"}}
 
 
@@ -21,7 +22,7 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "bug.trials"
     trials = Trials()
     assert trials.keep_in(path, HEADER, resume=True) == 0
-    trials.add(b"one", ALARM)
+    trials.add(b"one", SHOWN)
     trials.add(b"two", None)
     trials.close()
     return path
@@ -36,7 +37,7 @@ def resumed(path: Path) -> Trials:
 
 def test_trials_come_back(path: Path) -> None:
     trials = resumed(path)
-    assert (len(trials), trials.get(b"one"), trials.get(b"two")) == (2, ALARM, None)
+    assert (len(trials), trials.get(b"one"), trials.get(b"two")) == (2, SHOWN, None)
     assert b"two" in trials
     assert b"three" not in trials
 
@@ -67,14 +68,14 @@ def test_a_killed_run_loses_at_most_the_trial_it_was_writing(path: Path) -> None
         trials = Trials()
         trials.keep_in(path, HEADER, resume=True)
         sizes.add(len(trials))
-        trials.add(b"later", ALARM)
+        trials.add(b"later", SHOWN)
         trials.close()
-        assert resumed(path).get(b"later") == ALARM
+        assert resumed(path).get(b"later") == SHOWN
     assert sizes == {0, 1}
 
 
 @pytest.mark.parametrize(
-    "tail", [b"\xc1", b"\x93\x01\x02\x03", b"\x92\xc4\x01a\x01", b"\xdd\xff\xff\xff\xff"]
+    "tail", [b"\xc1", b"\x93\x01\x02\x03", b"\x93\xc4\x01a\x01\xc0", b"\xdd\xff\xff\xff\xff"]
 )
 def test_a_damaged_tail_is_cut_off(path: Path, tail: bytes) -> None:
     with path.open("ab") as file:
