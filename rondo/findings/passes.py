@@ -79,14 +79,15 @@ def drop_constructs(sequence: Sequence, step: int, vocabulary: Vocabulary) -> It
 
 
 def plain_architecture(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
-    """Take an architecture of the ladder alone for constructs that nothing changes.
+    """Take an architecture of the ladder alone for constructs that no change is about.
 
     A bug of what is around a subject needs some parameter or some buffer, and whose it is is an
-    accident: the same bug would end in a bucket for each construct that happens to have one.
+    accident: the same bug would end in a bucket for each construct that happens to have one. Where
+    nothing changes but calls, it is the construct that they are about.
     """
     subject = sequence.subject
     changed = {step.target for step in sequence.steps if isinstance(step, Change)}
-    if not subject.constructs or changed & set(subject.constructs):
+    if not subject.constructs or not changed or changed & set(subject.constructs):
         return
     for name in LADDER:
         if name in vocabulary.architectures_by_name:
@@ -199,8 +200,8 @@ PASSES: tuple[Pass, ...] = (
     cheaper_backend,
     smaller_architecture,
     drop_constructs,
-    plain_architecture,
     delete_steps,
+    plain_architecture,
     usual_options,
     usual_operands,
     ordered_changes,
