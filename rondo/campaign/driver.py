@@ -15,7 +15,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rondo.campaign.artifacts import FAULTS, FLAKY, UNCONFIRMED, Artifacts
 from rondo.campaign.disk import Disk, DiskFullError
@@ -30,7 +30,8 @@ from rondo.campaign.stop import Stop, StoppedError
 from rondo.campaign.triage import Triage
 from rondo.campaign.turns import Turns
 from rondo.errors import ArtifactError, CorpusError
-from rondo.oracle.result import Result
+from rondo.oracle.fresh import is_sampled, measure
+from rondo.oracle.result import Result, Verdict
 from rondo.search.sampler import Sampler, SearchState
 from rondo.sequences.codec import encode
 from rondo.sequences.step import Sequence
@@ -249,6 +250,8 @@ class Campaign:
         progress.register.meet(data, sequence.subject, result, self.stats)
         new = self._learn(job, data, result)
         self.lines.after(slot.executor, data, new_behaviours=new)
+        if is_sampled(data) and not result.alarms:
+            self._measure(slot, data, sequence)
 
     def _revisit(self, data: bytes, sequence: Sequence, result: Result) -> None:
         """Take an alarm up again that a killed driver left undecided; it may have been chance."""
@@ -278,6 +281,18 @@ class Campaign:
         while progress.next_pulse <= self.stats.executions:
             progress.next_pulse *= 2
         return bool(feedback.new)
+
+    def _measure(self, slot: Slot, data: bytes, sequence: Sequence) -> None:
+        """Measure the reset arms of one sequence in so many against fresh processes."""
+        self._say(slot, "measuring resets against fresh processes")
+        self.stats.measured += 1
+        try:
+            result = measure(data, slot.executor.run_fresh_as, self.vocabulary)
+        except ExecutionFaultError:
+            return
+        leaks = tuple(a for a in result.alarms if a.identity.verdict == Verdict.LEAKED.value)
+        leaked = replace(result, alarms=leaks)
+        self.progress.register.meet(data, sequence.subject, leaked, self.stats)
 
     def _note_fault(self, data: bytes, trace: str) -> Result:
         """Keep a sequence that made a subject or Rondo itself raise; say so once per place."""

@@ -23,6 +23,7 @@ class Stats:
     known: int = 0
     program_faults: int = 0
     faults: int = 0
+    measured: int = 0
     findings: int = 0
     new_units: int = 0
     slowest_seconds: float = 0.0
@@ -83,4 +84,5 @@ class Stats:
             "program_faults": self.program_faults,
             "harness_faults": self.faults,
             "triage_runs": self.triage_runs,
+            "measured_fresh": self.measured,
         }
