@@ -21,8 +21,9 @@ import torch
 
 from rondo.frameworks.base import Arm, ScriptRequest
 from rondo.frameworks.registry import load_framework
-from rondo.frameworks.torch.script import AGREES, PLANS, Plan, ScriptWriter
+from rondo.frameworks.torch.script import PLANS, Plan, ScriptWriter
 from rondo.frameworks.torch.script_observe import UnwritableError
+from rondo.frameworks.torch.script_verdict import AGREES
 from rondo.oracle.result import Alarm, Difference, Identity
 from rondo.sequences.step import CALL_CHOICES, Call, Change, Sequence
 from rondo.sequences.vocabulary import COMPILER, PROGRAM

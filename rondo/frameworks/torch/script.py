@@ -42,6 +42,7 @@ from rondo.frameworks.torch.script_observe import (
 )
 from rondo.frameworks.torch.script_source import Slice, import_lines, source_of
 from rondo.frameworks.torch.script_steps import Program, StepWriter
+from rondo.frameworks.torch.script_verdict import AGREES, INDENT, lines_of_test, verdict_lines
 from rondo.oracle.result import Verdict
 from rondo.sequences.step import Call, Change
 from rondo.sequences.vocabulary import COMPILER, PROGRAM, Vocabulary
@@ -74,9 +75,6 @@ HARNESS = frozenset(
     ]
 )
 """Names that the script itself uses."""
-
-INDENT = "    "
-LONGEST_LINE = 99
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +109,6 @@ PLANS = (
 
 COMPILER_OFF = {"TORCH_COMPILE_DISABLE": "1"}
 """Under this `torch.compile` gives back what it was given: a script must show nothing then."""
-
-
-AGREES = (
-    r"^ok: (?:(?:retained|compiled) off by 0(?:\.0)?(?:, after .*off by 0(?:\.0)?)?"
-    r"|eager (?P<seen>.*), (?:retained|compiled) (?P=seen)(?:, after \S+ (?P=seen))?)$"
-)
-"""What a script prints when nothing at all differs."""
 
 
 def write_scripts(
@@ -349,7 +340,7 @@ class ScriptWriter:
         return observed_of(self.difference, scene)
 
     def _body(
-        self, program: Program, steps: StepWriter, first_wrap: str, observers: dict[str, str]
+        self, program: Program, steps: StepWriter, first_wrap: list[str], observers: dict[str, str]
     ) -> list[str]:
         observed = self._observed(program, observers)
         if observed.needs:
@@ -360,7 +351,7 @@ class ScriptWriter:
         assert isinstance(call, Call)
         if self.plan.style == "side by side":
             lines = self._side_by_side(program, steps, first_wrap, call, observed)
-            return ["\n".join([*lines, *self._verdict(observed)])]
+            return ["\n".join([*lines, *verdict_lines(observed, self.verdict)])]
         run = [
             "def run(arm):",
             *(INDENT + line for line in self._run(program, steps, first_wrap, call, observed)),
@@ -380,19 +371,21 @@ class ScriptWriter:
         calls = ", ".join(f'{caller}("{arm}")' for arm in arms)
         final = [f"{', '.join(names)} = {calls}"]
         if self.request.form == "test":
-            return [*parts, "\n".join(self._test(final, observed))]
-        return [*parts, "\n".join([*final, *self._verdict(observed)])]
+            words = [self.verdict, *(self._names() or (self.sequence.subject.architecture,))]
+            test = lines_of_test(observed, self.verdict, final, words, self.request.title)
+            return [*parts, "\n".join(test)]
+        return [*parts, "\n".join([*final, *verdict_lines(observed, self.verdict)])]
 
     def _side_by_side(
         self,
         program: Program,
         steps: StepWriter,
-        first_wrap: str,
+        first_wrap: list[str],
         call: Call,
         observed: Observed,
     ) -> list[str]:
         lines = [*self._seeds("begin"), f"model = {self.model.build}", *self._seeds("built")]
-        lines += [first_wrap, *program.lines, *program.judged.lines]
+        lines += [*first_wrap, *program.lines, *program.judged.lines]
 
         def judged(callee: str, name: str, note: str = "") -> list[str]:
             if observed.expression.startswith("out") and observed.expression.count("out") == 1:
@@ -417,21 +410,18 @@ class ScriptWriter:
         self,
         program: Program,
         steps: StepWriter,
-        first_wrap: str,
+        first_wrap: list[str],
         call: Call,
         observed: Observed,
     ) -> list[str]:
         lines = [f"global {', '.join(sorted(program.globals_))}"] if program.globals_ else []
         lines += ["torch._dynamo.reset()", *self._seeds("begin"), f"model = {self.model.build}"]
-        lines += [*self._seeds("built"), first_wrap, *program.lines]
+        lines += [*self._seeds("built"), *first_wrap, *program.lines]
         stateless = self.verdict == Verdict.STATELESS.value
-        if self.clean and not stateless:
-            lines.append(f'f = model if arm == "eager" else {steps.compilation.expression()}')
-            lines += ['if arm == "reset":', "    torch._dynamo.reset()"] if program.lines else []
-        elif not stateless:
+        if self.clean:
+            lines.append('f = model if arm == "eager" else compiled')
+        if not stateless and not (self.clean and not program.lines):
             lines += ['if arm == "reset":', "    torch._dynamo.reset()"]
-        elif self.clean:
-            lines.append(f'f = model if arm == "eager" else {steps.compilation.expression()}')
         lines += program.judged.lines
         note = "" if stateless else "  # exposes"
         if observed.kind == "raises":
@@ -453,68 +443,6 @@ class ScriptWriter:
             return [*lines, f"return {value}{'.detach()' if detached else ''}{note}"]
         written[0] += note
         return [*lines, *written, f"return {observed.expression}{detached}"]
-
-    def _verdict(self, observed: Observed) -> list[str]:
-        lines = []
-        if observed.kind == "floats":
-            rtol, atol = observed.tolerance
-            same = "same({0}, {1})"
-            lines.append(
-                f"same = functools.partial(torch.allclose, rtol={rtol}, atol={atol},"
-                " equal_nan=True)"
-            )
-            show = "off by {{({0} - expected).abs().max():.2g}}"
-        elif observed.kind == "tensor":
-            same, show = "torch.equal({0}, {1})", "{{{0}.flatten()[:4].tolist()}}"
-        else:
-            same, show = "{0} == {1}", "{{{0}}}"
-        differs = {"{0} == {1}": "{0} != {1}"}.get(same, f"not {same}")
-        eager = "" if observed.kind == "floats" else f"eager {show.format('expected')}, "
-        got, fresh = show.format("got"), show.format("fresh")
-        if self.verdict == Verdict.STATELESS.value:
-            lines.append(f"bug = {differs.format('got', 'expected')}")
-            said = f"{eager}compiled {got}"
-        elif self.verdict == Verdict.MASKED.value:
-            lines.append(
-                f"bug = {same.format('got', 'expected')} and {differs.format('fresh', 'expected')}"
-            )
-            said = f"{eager}retained {got}, after torch._dynamo.reset() {fresh}"
-        elif self.verdict == Verdict.SPLIT.value:
-            lines.append(f"bug = {differs.format('got', 'expected')}")
-            said = f"{eager}retained {got}, after torch._dynamo.reset() {fresh}"
-        else:
-            lines.append(
-                f"bug = {differs.format('got', 'expected')} and {same.format('fresh', 'expected')}"
-            )
-            said = f"{eager}retained {got}, after torch._dynamo.reset() {fresh}"
-        return [*lines, *_print(said), "sys.exit(bug)"]
-
-    def _test(self, arms: list[str], observed: Observed) -> list[str]:
-        """Return the comparison as a test that fails by assertion as long as the bug is there."""
-        lines = self._verdict(observed)
-        same = [line for line in lines if line.startswith("same = ")]
-        bug = next(line for line in lines if line.startswith("bug = "))
-        differs, _, cured = bug.removeprefix("bug = ").partition(" and ")
-        if self.verdict == Verdict.MASKED.value:
-            differs, cured = cured, differs
-        reason = self.request.title.partition("\n")[0].rstrip(".").replace('"', "'")
-        guard = (
-            [f"    if {_negated(cured)}:", '        raise RuntimeError("not this bug")']
-            if cured
-            else []
-        )
-        return [
-            f'@pytest.mark.xfail(strict=True, raises=AssertionError, reason="{reason}")',
-            f"def test_{self._test_name()}():",
-            *(INDENT + line for line in [*arms, *same]),
-            *guard,
-            f"    assert {_negated(differs)}",
-        ]
-
-    def _test_name(self) -> str:
-        identity = self.request.alarm.identity
-        words = [identity.verdict, *(self._names() or (self.sequence.subject.architecture,))]
-        return re.sub(r"\W+", "_", "_".join(words))
 
     def _header(self, program: Program, text: str) -> str:
         imports = dict(self.pieces.imports)
@@ -546,28 +474,6 @@ class ScriptWriter:
             else:
                 joined.append(part)
         return joined
-
-
-def _negated(condition: str) -> str:
-    """Return the opposite of a comparison that this file has written."""
-    if condition.startswith("not "):
-        return condition.removeprefix("not ")
-    for operator, opposite in ((" == ", " != "), (" != ", " == ")):
-        if operator in condition:
-            return condition.replace(operator, opposite)
-    return f"not {condition}"
-
-
-def _print(said: str) -> list[str]:
-    """Return the line that prints the verdict, in two where it is long."""
-    line = f"""print(f"{{'BUG' if bug else 'ok'}}: {said}")"""
-    if len(line) <= LONGEST_LINE:
-        return [line]
-    front, _, back = said.rpartition(", after")
-    return [
-        f"""print(f"{{'BUG' if bug else 'ok'}}: {front},\"""",
-        f"""      f" after{back}")""",
-    ]
 
 
 def tidy(text: str) -> str:

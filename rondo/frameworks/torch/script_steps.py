@@ -80,14 +80,16 @@ class StepWriter:
         self.is_tuple = is_tuple
         self.program = Program()
 
-    def wrap(self) -> str:
-        """Return the line that makes the callee."""
+    def wrap(self) -> list[str]:
+        """Return the lines that make the callee."""
         expression = self.compilation.expression()
         if not self.arms:
-            return f"{self.callee} = {expression}"
+            return [f"{self.callee} = {expression}"]
         if self.clean:
-            return f'{self.callee} = {expression} if arm == "retained" else model'
-        return f'{self.callee} = model if arm == "eager" else {expression}'
+            # Only the retained arm has a compiled past.
+            retained = f'{self.callee} = compiled if arm == "retained" else model'
+            return [f"compiled = {expression}", retained]
+        return [f'{self.callee} = model if arm == "eager" else {expression}']
 
     def write(
         self,
@@ -206,7 +208,7 @@ class StepWriter:
         program.lines += lines
         if text.rewraps:
             program.wraps_again = True
-            program.lines.append(self.wrap())
+            program.lines += self.wrap()
 
     def _change(self, step: Change, taken: set[str], renamed: dict[str, dict[str, str]]) -> None:
         program = self.program
