@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from rondo.cli import main
+from rondo.commands.coverage import command as coverage
 from rondo.commands.report import command
 from rondo.report.collect import ReportError, collect, guess_trees, kind_of
 from rondo.report.page import render, write
@@ -282,3 +283,17 @@ def test_in_a_browser_it_fits_a_phone_and_follows_the_dark(page: Path, tmp_path:
         assert width >= PHONE
         corners.append(sum(rows[0][:3]))
     assert corners[0] > 700 > 200 > corners[1], "a light page and a dark one"
+
+
+def test_the_terminal_gets_the_same_figures_by_tree_and_by_kind(folder: Path) -> None:
+    done = CliRunner().invoke(coverage, ["report", str(folder), "--json"])
+    figures = json.loads(done.output)
+    report = collect(folder)
+    assert figures["lines"] == {row.tree: [row.reached, row.statements] for row in report.trees}
+    assert figures["behaviours"]["guard"][0] == next(
+        kind.distinct for kind in report.behaviours if kind.kind == "guard"
+    )
+    printed = CliRunner().invoke(coverage, ["report", str(folder)]).output
+    total = sum(kind.distinct for kind in report.behaviours)
+    assert printed.splitlines()[-1].split() == ["total", str(total), "behaviours"]
+    assert len(printed.splitlines()) == len(report.trees) + len(report.behaviours) + 1
