@@ -50,7 +50,7 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
     from rondo.report.recording import recorded
     from rondo.search.sampler import MAX_LENGTH
 
-    if settings.merge or settings.minimize_crash:
+    if settings.merge or settings.minimize_crash or settings.ray:
         return _other_mode(settings)
     member = None
     if settings.campaign is not None:
@@ -113,14 +113,17 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
 
 
 def _other_mode(settings: Settings) -> int:
-    """Merge corpora or shorten a file instead of searching. Raises RondoError."""
-    from rondo.campaign.modes import run_merge, run_minimize
+    """Merge corpora, shorten a file, or have a cluster search. Raises RondoError."""
+    from rondo.campaign.modes import run_elsewhere, run_merge, run_minimize
 
     stop, status = Stop(), _status(settings)
     try:
         with stop.listening():
-            mode = run_merge if settings.merge else run_minimize
-            return mode(settings, status, stop)
+            if settings.merge:
+                return run_merge(settings, status, stop)
+            if settings.minimize_crash:
+                return run_minimize(settings, status, stop)
+            return run_elsewhere(settings, status, stop)
     finally:
         status.close()
 

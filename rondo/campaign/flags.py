@@ -110,6 +110,8 @@ OWN_FLAGS = {
     "campaign": Flag("campaign", Path, "folder that holds all of it; several may share one"),
     "resume": Flag("resume", _zero_or_one, "continue what --campaign holds", switch=True),
     "max-disk": Flag("max_disk_mb", _whole(1), "Mb that the campaign may use; then it stops"),
+    "openmetrics": Flag("openmetrics", Path, "file to keep current figures in, as OpenMetrics"),
+    "ray": Flag("ray", str, "run on a Ray cluster: its address, or auto"),
     "json": Flag("json", _zero_or_one, "JSON lines instead of status lines", switch=True),
 }
 CORPUS, FINDINGS = "corpus", "findings"
@@ -169,6 +171,8 @@ def _check(settings: Settings) -> None:
         raise UsageError("-merge=1 needs a folder to merge into and others to merge from")
     if settings.minimize_crash and (settings.merge or len(settings.corpora) != 1):
         raise UsageError("-minimize_crash=1 needs one file: a reproducer or a sequence")
+    if settings.ray and (settings.campaign is None or settings.resume):
+        raise UsageError("--ray needs a --campaign=FOLDER to keep everything in, and no --resume")
     if settings.resume and settings.campaign is None:
         raise UsageError("--resume needs --campaign=FOLDER: the one to continue")
 

@@ -1,10 +1,13 @@
-"""-merge=1 and -minimize_crash=1: what libFuzzer's flags do instead of a campaign.
+"""-merge=1, -minimize_crash=1 and --ray: what is done instead of a campaign here.
 
-The key insight: both exist elsewhere under names of their own; here they only take the flags that
-people know, and print lines that they can read.
+The key insight: all of them exist elsewhere under names of their own; here they only take the flags
+that people know, and print lines that they can read.
 """
 
 from __future__ import annotations
+
+import random
+from dataclasses import replace
 
 from rondo.campaign.merging import merge
 from rondo.campaign.settings import Settings
@@ -40,6 +43,15 @@ def run_merge(settings: Settings, status: Status, stop: Stop) -> int:
         f" {merged.alarming} with an alarm and {merged.faulty} that cannot run were left out"
     )
     return EXIT_OK
+
+
+def run_elsewhere(settings: Settings, status: Status, stop: Stop) -> int:
+    """Have a Ray cluster run the campaign; return the exit code."""
+    from rondo.scale.cluster import run_on_ray
+
+    if not settings.seed:
+        settings = replace(settings, seed=random.SystemRandom().randrange(1, 1 << 31))
+    return run_on_ray(settings, status, stop)
 
 
 def run_minimize(settings: Settings, status: Status, stop: Stop) -> int:

@@ -44,6 +44,8 @@ class Settings:
     campaign: Path | None = None
     resume: bool = False
     max_disk_mb: int = 0
+    openmetrics: Path | None = None
+    ray: str = ""
 
     @property
     def slots(self) -> int:

@@ -1,0 +1,1 @@
+"""Many machines: campaigns on each, a store between them."""

@@ -1,0 +1,97 @@
+"""The courier: carries files between a campaign's folder and the store.
+
+The key insight: a campaign that shares a folder needs to know nothing of other machines. Somebody
+brings what others found into its folder and takes along what it found; whoever that is may die at
+any moment, since files appear whole, under the same names everywhere, and coming twice is coming
+once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from rondo.campaign.artifacts import REPRODUCER
+from rondo.campaign.flags import CORPUS, FINDINGS
+from rondo.campaign.folder import MEMBERS
+from rondo.findings.reproducer import write_atomically
+from rondo.scale.store import Files, News
+
+OUR_FILES = re.compile(
+    rf"{CORPUS}/[\w.-]+\.seq|{FINDINGS}/[\w.-]+/([\w-]+\.(seq|txt)|{re.escape(REPRODUCER)})"
+)
+"""Paths that may come from elsewhere: nothing outside these two folders is ever written."""
+GUESTS = 1000
+"""Publications of other campaigns lie under members from this number on."""
+
+Trade = Callable[[str, int, Files, "bytes | None"], News]
+"""`Store.trade`, wherever the store is."""
+
+
+class Courier:
+    """Carries for one campaign folder."""
+
+    def __init__(self, name: str, folder: Path, trade: Trade, *, everything: bool = False) -> None:
+        """`everything`: flaky and undecided alarms come too, not only corpus and findings."""
+        self._name = name
+        self._folder = folder
+        self._trade = trade
+        self._everything = everything
+        self._known: set[str] = set()
+        self._position = 0
+        self._published: dict[str, bytes] = {}
+        self._numbers: dict[str, int] = {}
+
+    def go(self) -> list[str]:
+        """Bring and take along; return the paths of files that are new here."""
+        news = self._trade(self._name, self._position, self._found_here(), self._own_publication())
+        self._position = news.position
+        brought = [path for path, content in news.files.items() if self._bring(path, content)]
+        for giver, data in news.published.items():
+            self._bring_publication(giver, data)
+        return brought
+
+    def _found_here(self) -> Files:
+        files: Files = {}
+        for pattern in (f"{CORPUS}/*.seq", f"{FINDINGS}/*/*"):
+            for path in self._folder.glob(pattern):
+                name = path.relative_to(self._folder).as_posix()
+                if name not in self._known and OUR_FILES.fullmatch(name):
+                    self._known.add(name)
+                    try:
+                        files[name] = path.read_bytes()
+                    except OSError:
+                        self._known.discard(name)
+        return files
+
+    def _own_publication(self) -> bytes | None:
+        path = self._folder / MEMBERS / "1" / "published"
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        if self._published.get(self._name) == data:
+            return None
+        self._published[self._name] = data
+        return data
+
+    def _bring(self, name: str, content: bytes) -> bool:
+        if name in self._known or not OUR_FILES.fullmatch(name):
+            return False
+        wanted = name.startswith(f"{CORPUS}/") or name.endswith(f"/{REPRODUCER}")
+        if not (wanted or self._everything):
+            return False
+        self._known.add(name)
+        path = self._folder / name
+        if path.exists():
+            return False
+        write_atomically(path, content)
+        return True
+
+    def _bring_publication(self, giver: str, data: bytes) -> None:
+        if self._published.get(giver) == data:
+            return
+        self._published[giver] = data
+        number = self._numbers.setdefault(giver, GUESTS + len(self._numbers))
+        write_atomically(self._folder / MEMBERS / str(number) / "published", data)
