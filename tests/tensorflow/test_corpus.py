@@ -1,0 +1,35 @@
+"""The shipped seeds for TensorFlow: in step with their source, canonical, and clean."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tensorflow")
+
+from rondo.frameworks.registry import load_framework
+from rondo.oracle.run import Settings, execute
+from rondo.sequences.codec import decode_strict, encode
+
+ROOT = Path(__file__).parents[2]
+shipped = runpy.run_path(str(ROOT / "corpus" / "seeds_tensorflow.py"))
+FRAMEWORK = load_framework("tensorflow")
+VOCABULARY = FRAMEWORK.vocabulary()
+FILES = sorted((ROOT / "corpus" / "tensorflow").glob("*.seq"))
+
+
+def test_files_are_what_the_script_writes() -> None:
+    written = {name: encode(w.sequence()) for name, w in shipped["seeds"](VOCABULARY)}
+    assert {file.stem: file.read_bytes() for file in FILES} == written
+    assert len(FILES) >= 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_seeds_replay_clean(file: Path) -> None:
+    data = file.read_bytes()
+    decode_strict(data, VOCABULARY)
+    result = execute(data, FRAMEWORK, settings=Settings(always_reset=True), vocabulary=VOCABULARY)
+    assert (result.verdict, result.alarms, result.raised) == ("agree", (), 0)
