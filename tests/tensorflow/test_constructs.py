@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("tensorflow")
@@ -19,6 +21,7 @@ VOCABULARY = FRAMEWORK.vocabulary()
 CONSTRUCTS = {construct.name: construct for construct in VOCABULARY.constructs}
 GUARDED = [name for name, construct in CONSTRUCTS.items() if construct.guarded]
 CAPTURING = [n for n, c in CONSTRUCTS.items() if c.kind in (CAPTURED, SIDE_EFFECT)]
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "tensorflow.md"
 VERSION = FRAMEWORK.environment()["tensorflow"]
 
 FAULTS = {
@@ -128,3 +131,13 @@ def test_refusals_of_xla_are_documented_when_xla_was_asked_for() -> None:
     result = judged(Writer(VOCABULARY, "identity", "python_call", backend="xla").call())
     assert (result.verdict, result.alarms) == ("documented", ())
     assert judged(Writer(VOCABULARY, "identity", "python_call").call()).verdict == "agree"
+
+
+def test_the_documentation_lists_exactly_these_constructs() -> None:
+    text = DOCUMENTATION.read_text(encoding="utf-8").partition("## Constructs")[2]
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert rows == [
+        f"| `{construct.name}`: {construct.doc.rstrip('.')} | {construct.kind} |"
+        f" {'yes' if construct.guarded else 'no'} |"
+        for construct in VOCABULARY.constructs
+    ]
