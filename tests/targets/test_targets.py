@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,8 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from rondo.frameworks.registry import load_framework
 from rondo.libfuzzer.flags import DEFAULT_MAX_LEN, TargetUsageError, parse
 from rondo.libfuzzer.known import known_folders
+from rondo.sequences.codec import encode
+from rondo.sequences.writer import Writer
 from tests.campaign.conftest import DYNAMIC, HARMLESS, ROOT, STALE
 
 TOY = "tests.targets.tame_toy:TameToy"
@@ -230,23 +234,36 @@ def test_the_shipped_targets_are_executable_and_name_their_back_end() -> None:
     assert ROOT / "bench" / "bugs" / "found" in known_folders(str(path))
 
 
-@pytest.mark.slow
-def test_a_shipped_target_runs_over_torch(tmp_path: Path) -> None:
+def run_shipped(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the target for back end eager in `folder`."""
     pytest.importorskip("atheris", reason="atheris is not installed for this interpreter")
-    done = subprocess.run(
-        [
-            str(sys.executable),
-            str(ROOT / "fuzz_targets" / "fuzz_torch_eager.py"),
-            "-runs=8",
-            "-seed=1",
-            str(tmp_path),
-            str(ROOT / "corpus" / "torch"),
-        ],
-        cwd=tmp_path,
+    return subprocess.run(
+        [sys.executable, str(ROOT / "fuzz_targets" / "fuzz_torch_eager.py"), *map(str, arguments)],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=900,
     )
-    assert done.returncode == 0, done.stderr
-    assert features(done.stderr)[-1] > features(done.stderr)[0]
+
+
+@pytest.mark.slow
+def test_a_seeded_fault_of_torch_is_a_crash_file_that_replays(tmp_path: Path, rondo: Run) -> None:
+    """One seed is shipped, the other pokes the faulty mechanism; a sound torch passes both."""
+    fault = ROOT / "bench" / "faults" / "guard_number.py"
+    vocabulary = load_framework("torch").vocabulary()
+    writer = Writer(vocabulary, "identity", "float_attribute")
+    poke = writer.call().change("float_attribute", "set_factor", 0).call().sequence()
+    seeds = tmp_path / "seeds"
+    seeds.mkdir()
+    (seeds / "poke").write_bytes(encode(poke))
+    shutil.copy(ROOT / "corpus" / "torch" / "batch_sizes.seq", seeds)
+    sound = run_shipped(tmp_path, "-runs=3", "-seed=1", seeds)
+    assert sound.returncode == 0, sound.stderr
+    assert features(sound.stderr)[-1] > 0
+    faulty = run_shipped(tmp_path, "-runs=3", "-seed=1", f"--preload={fault}", seeds)
+    assert faulty.returncode == CRASH, faulty.stderr
+    (crash,) = tmp_path.glob("crash-*")
+    assert crash.read_bytes() == encode(poke)
+    assert rondo("replay", crash, "--preload", fault).returncode == 1
+    assert rondo("replay", crash).returncode == 0
