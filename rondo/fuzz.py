@@ -129,6 +129,15 @@ def _other_mode(settings: Settings) -> int:
 
 
 def _status(settings: Settings) -> Status:
+    shown = _shown(settings)
+    if settings.openmetrics is None:
+        return shown
+    from rondo.campaign.metrics import MetricsStatus
+
+    return MetricsStatus(shown, settings.openmetrics)
+
+
+def _shown(settings: Settings) -> Status:
     if settings.json:
         return JsonStatus()
     if sys.stderr.isatty() and settings.verbosity == 1:
