@@ -43,6 +43,9 @@ BACKENDS = ("jit", "op_by_op")
 MODES = ("default", "donate")
 """`donate` gives the buffers away to every call, as training loops do."""
 
+SIZES = 2
+"""How many sizes a dimension takes (the batch one more): JAX makes a program for every shape."""
+
 COMPILER_TREES = ("_src",)
 """What JAX's tracing and lowering consist of, relative to the package."""
 
@@ -56,7 +59,7 @@ class JaxFramework(Framework):
     distribution = "rondo[jax]"
 
     def __init__(self) -> None:
-        self.architectures = realise_all(layers)
+        self.architectures = realise_all(layers, sizes=SIZES)
         self.constructs = discover(f"{HERE}.constructs", "CONSTRUCT", Construct)
         self.catalogue = Catalogue(
             {name: target for name, (target, _) in self.architectures.items()},
