@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from rondo.errors import RondoError
+
 LONGEST_SCRIPT = 40
 """Lines of a failure's script. A longer one is kept in a file and its first lines are shown."""
 
@@ -36,7 +38,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a check saw. `compiled` tells how many sequences proved that something was compiled."""
+    """What a check saw; `compiled` counts those of the behaviours that are compilations."""
 
     executions: int
     behaviours: int
@@ -53,6 +55,18 @@ class Outcome:
         fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         findings = tuple(Found(**each) for each in fields.pop("findings"))
         return cls(**fields, findings=findings)
+
+
+class NothingCompiledError(RondoError):
+    """No sequence compiled anything, so a check has proved nothing."""
+
+    slug = "nothing-compiled"
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(
+            f"nothing was compiled in {outcome.executions} executions, so nothing was checked;"
+            " is torch.compile switched off, or does the model refuse its example inputs?"
+        )
 
 
 class StatefulError(AssertionError):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rondo.errors import RondoError, WorkerError
 from rondo.testing.handover import Handover
-from rondo.testing.outcome import Outcome
+from rondo.testing.outcome import NothingCompiledError, Outcome
 
 STARTING_SECONDS = 240.0
 """What importing a framework, and confirming and shortening what was found, may take on top."""
@@ -43,7 +43,7 @@ def findings_folder() -> Path:
 
 
 def check(handover: Handover, limits: Limits) -> Outcome:
-    """Check a model in a process of its own. Raises RondoError."""
+    """Check a model in a process of its own. Raises RondoError, also if nothing was compiled."""
     folder = findings_folder()
     with tempfile.TemporaryDirectory(prefix="rondo-check-") as private:
         place = Path(private)
@@ -56,6 +56,8 @@ def check(handover: Handover, limits: Limits) -> Outcome:
         outcome = Outcome.load(place / "outcome")
     if not outcome.findings:
         _remove(folder)
+        if not outcome.compiled:
+            raise NothingCompiledError(outcome)
     return outcome
 
 

@@ -42,6 +42,8 @@ def run(
     from rondo.fuzz import run as fuzz
     from rondo.report.record import FOLDER, read_records
 
+    # A finding written as the campaign ends by itself must not interrupt what comes after it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     corpus = findings / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     settings = Settings(

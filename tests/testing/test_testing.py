@@ -14,7 +14,7 @@ from rondo.errors import SubjectError
 from rondo.subjects.user import load_subject
 from rondo.testing import StatefulError, process
 from rondo.testing.handover import Handover
-from rondo.testing.outcome import LONGEST_SCRIPT, Found, Outcome
+from rondo.testing.outcome import LONGEST_SCRIPT, Found, NothingCompiledError, Outcome
 from rondo.testing.process import Limits, check
 from rondo.testing.runner import registering
 
@@ -141,6 +141,25 @@ def test_a_check_that_does_not_come_to_an_end_says_why(
     monkeypatch.setattr(process, "STARTING_SECONDS", 0.0)
     with pytest.raises(process.WorkerError, match="did not come to an end: exit code -9"):
         check(Handover.of(users.Model, [1.0]), Limits(1, 0.01, 1))
+
+
+def test_a_check_in_which_nothing_was_compiled_is_no_success(
+    users: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RONDO_FINDINGS", str(tmp_path))
+    seen = {"compiled": 0}
+
+    def answer(command: list[str], place: Path, seconds: float) -> str:
+        Outcome(9, 4, seen["compiled"]).save(place / "outcome")
+        return ""
+
+    monkeypatch.setattr(process, "_run", answer)
+    handover = Handover.of(users.Model, [1.0])
+    with pytest.raises(NothingCompiledError, match="nothing was compiled in 9 executions"):
+        check(handover, Limits(9, 1.0, 1))
+    seen["compiled"] = 2
+    assert check(handover, Limits(9, 1.0, 1)).compiled == 2
+    assert list(tmp_path.glob("rondo-findings-*")) == [], "a folder without findings goes"
 
 
 TESTS = """
