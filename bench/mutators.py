@@ -29,6 +29,9 @@ from rondo.report.record import FOLDER, read_records
 ROOT = Path(__file__).resolve().parents[1]
 TARGETS = ROOT / "fuzz_targets"
 MUTATORS = ("chain", "libfuzzer")
+SEED_STRIDE = 4
+"""One in so many of the shipped seeds is used: they run first, however short the time is, and what
+they show is equal on both sides."""
 TARGET_RATIO = 1.0
 """What must hold: more behaviours, in the median over the seeds."""
 
@@ -95,7 +98,7 @@ def run_pair(work: Path, seed: int, seconds: int, seeds: Path) -> list[Figure]:
 def main() -> int:
     """Measure, print, return an exit code."""
     parser = argparse.ArgumentParser(description="Our mutators against libFuzzer's own.")
-    parser.add_argument("--quick", action="store_true", help="one seed, ten seconds, fewer seeds")
+    parser.add_argument("--quick", action="store_true", help="one pair of ten seconds")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--seconds", type=int, default=60, help="of each run  [60]")
     parser.add_argument("--seeds", type=int, default=5, help="how many pairs of runs  [5]")
@@ -107,7 +110,7 @@ def main() -> int:
         work = Path(name)
         seeds = work / "seeds"
         seeds.mkdir()
-        for path in shipped[:: 8 if options.quick else 1]:
+        for path in shipped[:: 8 if options.quick else SEED_STRIDE]:
             shutil.copy(path, seeds)
         dictionary = [sys.executable, str(TARGETS / "dictionary.py"), "torch"]
         subprocess.run(
