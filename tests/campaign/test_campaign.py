@@ -97,7 +97,7 @@ def test_every_planted_bug_is_found_once_and_shortened_to_its_minimum(
 
 def test_a_hang_is_shortened_with_few_executions(fuzz: Fuzz, tmp_path: Path) -> None:
     seed(tmp_path / "corpus", hang=toy_bytes("hang", Call(), Call(), Change("hang"), Call()))
-    done = fuzz("-runs=0", "-timeout=0.7", "-print_final_stats=1")
+    done = fuzz("-runs=0", "-timeout=1", "-print_final_stats=1")
     assert steps_by_bug(tmp_path / "findings") == {"died hang of hang": ["hang.arm()", CALL]}
     assert statistics(done.stderr)["triage_runs"] <= SHORTENING_HANGS + 2 * CONFIRMATIONS
 
@@ -254,14 +254,27 @@ def launch(tmp_path: Path, environment: dict[str, str], *flags: str) -> subproce
     )
 
 
-def start(tmp_path: Path, environment: dict[str, str], *flags: str) -> subprocess.Popen[str]:
-    """Start an endless campaign over the toy and return once it runs."""
+def start(
+    tmp_path: Path, environment: dict[str, str], *flags: str, until: str = "INITED"
+) -> subprocess.Popen[str]:
+    """Start an endless campaign over the toy and return once it has said `until`."""
     process = launch(tmp_path, environment, "--framework", TOY, *flags)
     assert process.stderr is not None
     for line in process.stderr:
-        if "INITED" in line:
+        if until in line:
             return process
     raise AssertionError(f"the campaign ended: {process.wait()}")
+
+
+def family_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """Return the processes below a campaign, once there are a server and a worker."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        family = psutil.Process(process.pid).children(recursive=True)
+        if len(family) >= 2:
+            return family
+        time.sleep(0.02)
+    raise AssertionError("no worker came")
 
 
 def assert_gone(processes: list[psutil.Process], within: float) -> None:
@@ -281,9 +294,9 @@ def test_a_signal_ends_it_while_the_framework_loads(
     time.sleep(0.3)
     family = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(number)
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == code, said
-    assert_gone(family, within=1)
+    assert_gone(family, within=30)
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
@@ -292,39 +305,37 @@ def test_a_signal_ends_it_while_the_framework_loads(
 def test_a_signal_ends_it_cleanly(
     environment: dict[str, str], tmp_path: Path, number: int, code: int, flags: tuple[str, ...]
 ) -> None:
-    process = start(tmp_path, environment, *flags)
-    time.sleep(0.7)
-    family = psutil.Process(process.pid).children(recursive=True)
+    process = start(tmp_path, environment, *flags, until="NEW")
+    family = family_of(process)
     process.send_signal(number)
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == code, said
     assert re.search(r"^#\d+\tDONE ", said, re.MULTILINE)
     executed = statistics(said)["number_of_executed_units"]
     assert executed >= 1
     Corpus(tmp_path / "corpus", VOCABULARY).check_invariants()
     assert len(corpus_in(tmp_path / "corpus")) == statistics(said)["new_units_added"]
-    assert_gone(family, within=1)
+    assert_gone(family, within=30)
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_a_second_signal_ends_it_at_once(environment: dict[str, str], tmp_path: Path) -> None:
     process = start(tmp_path, environment, "--constructs=hang", "-timeout=60")
-    time.sleep(0.5)
-    family = psutil.Process(process.pid).children(recursive=True)
+    family = family_of(process)
     os.kill(process.pid, signal.SIGSTOP)
     os.kill(process.pid, signal.SIGINT)
     os.kill(process.pid, signal.SIGTERM)
     os.kill(process.pid, signal.SIGCONT)
-    process.communicate(timeout=5)
+    process.communicate(timeout=60)
     assert process.returncode in (130, 143)
-    assert_gone(family, within=5)
+    assert_gone(family, within=30)
 
 
 def test_the_time_limit_ends_it_cleanly(fuzz: Fuzz, tmp_path: Path) -> None:
     began = time.monotonic()
     done = fuzz("-max_total_time=1", "-timeout=60", "--constructs=hang", "-print_final_stats=1")
     assert done.returncode == 0, done.stderr
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 40
     assert "DONE" in done.stderr
     assert list((tmp_path / "tmp").iterdir()) == []
 
@@ -332,7 +343,7 @@ def test_the_time_limit_ends_it_cleanly(fuzz: Fuzz, tmp_path: Path) -> None:
 def test_an_alarm_that_the_end_leaves_undecided_is_kept(fuzz: Fuzz, tmp_path: Path) -> None:
     hang = toy_bytes("hang")
     seed(tmp_path / "corpus", hang=hang)
-    done = fuzz("-timeout=1.2", "-max_total_time=2")
+    done = fuzz("-timeout=3", "-max_total_time=5")
     assert done.returncode == 0, done.stderr
     (kept,) = (tmp_path / "findings" / "unconfirmed").glob("*.seq")
     assert kept.read_bytes() == hang
@@ -342,7 +353,7 @@ def test_a_finding_that_the_end_leaves_long_is_written_all_the_same(
     fuzz: Fuzz, tmp_path: Path
 ) -> None:
     seed(tmp_path / "corpus", hang=toy_bytes("hang"))
-    done = fuzz("-timeout=0.7", "-max_total_time=3.2")
+    done = fuzz("-timeout=1", "-max_total_time=8")
     assert "FIND" in done.stderr
     assert findings_in(tmp_path / "findings")
 
@@ -351,13 +362,11 @@ def test_orphans_vanish_when_the_driver_is_killed(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     process = start(tmp_path, environment, "--constructs=hang", "-timeout=60")
-    time.sleep(0.5)
-    family = psutil.Process(process.pid).children(recursive=True)
-    assert len(family) >= 2, "a server and a worker"
+    family = family_of(process)
     process.kill()
-    process.communicate(timeout=5)
-    assert_gone(family, within=5)
-    deadline = time.monotonic() + 5
+    process.communicate(timeout=60)
+    assert_gone(family, within=30)
+    deadline = time.monotonic() + 30
     while list((tmp_path / "tmp").iterdir()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert list((tmp_path / "tmp").iterdir()) == []
@@ -369,13 +378,13 @@ def test_a_killed_server_does_not_end_a_campaign(
     process = start(tmp_path, environment, SAFE)
     (server,) = psutil.Process(process.pid).children()
     server.kill()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         children = psutil.Process(process.pid).children()
         if children and children[0].pid != server.pid:
             break
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "died" not in said, "nothing of the sequence's doing"
