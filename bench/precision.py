@@ -122,12 +122,14 @@ def conditions(backends: tuple[str, ...]) -> list[Condition]:
 class Search:
     """The loop of a campaign, without what it does with alarms."""
 
-    def __init__(self, condition: Condition, workers: Workers, *, seed: int) -> None:
+    def __init__(
+        self, condition: Condition, workers: Workers, *, seed: int, seen: set[bytes]
+    ) -> None:
         settings = Settings((CORPUS,), backends=(condition.backend,))
         scope = Scope.of(settings, workers.vocabulary, usual_length=MAX_LENGTH)
         corpus, _ = open_corpus(settings, workers.vocabulary, scope, damaged=lambda text: None)
         corpus.directory = None
-        self.seeds = [entry.sequence for entry in corpus]
+        self.seeds = [entry.sequence for entry in corpus if entry.data not in seen]
         state = SearchState.begin(scope.vocabulary, corpus, max_length=scope.max_length)
         self.sampler = create_sampler("mcmc", state, seed=seed, backends=scope.backends)
         self.executor = Executor(workers.server, LIMITS, batch=BATCH, interrupted=lambda: None)
@@ -196,8 +198,9 @@ def collect(
     if tally.alarms >= wanted or tally.seconds >= seconds:
         return tally
     spent = tally.seconds
+    search = Search(condition, workers, seed=seed + len(seen), seen=seen)
     with file.open("a") as out:
-        for data, result in Search(condition, workers, seed=seed + len(seen)).results():
+        for data, result in search.results():
             fresh = data not in seen
             seen.add(data)
             line = Tally(condition.name, executions=1, calls=result.calls)
