@@ -214,7 +214,9 @@ def test_only_the_programs_own_warnings_are_heard() -> None:
     def speak() -> None:
         warnings.warn("mine", stacklevel=1)
         torch.zeros(3).std(correction=5)  # warns from below
-        warnings.warn_explicit("compiler", UserWarning, torch.__file__, 1)
+        torch.tensor(torch.zeros(3))  # as well, without saying so
+        np.log(np.array([-1.0]))
+        nn.functional.mse_loss(torch.zeros(2, 1), torch.zeros(2, 2))  # in the caller's name
 
     assert heard(speak)["warnings"].text == "UserWarning: mine"
 

@@ -6,13 +6,13 @@ so one numpy type serves all comparisons and the dtype is kept beside it.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
+from types import FrameType
 
 import numpy as np
 import torch
@@ -187,22 +187,27 @@ def ambient_leaves() -> dict[str, Leaf]:
     return leaves
 
 
-PACKAGE = os.path.dirname(torch.__file__) + os.sep
-FROM_BELOW = "Triggered internally at"
-"""How torch marks a warning of its C++ code, which compiled code has other occasions to give."""
+OTHERS = ("torch", "numpy", "logging", "warnings")
+"""Packages that print and warn on their own account, when eager or when compiled only."""
+
+FROM_BELOW = ("Triggered internally at", "To copy construct from a tensor")
+"""What marks warnings of torch's C++ code, which compiled code has other occasions to give."""
 
 FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=[eE][-+]?\d))(?:[eE][-+]?\d+)?|\b(?:nan|inf)\b")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+
+
+def _is_program(frame: FrameType | None) -> bool:
+    """Whether code of the program runs in `frame`; compiled code has its function's globals."""
+    name = frame.f_globals.get("__name__", "") if frame is not None else ""
+    return name.partition(".")[0] not in OTHERS
 
 
 class _Printed(StringIO):
     """Takes what is printed, and keeps what the program printed: a compiler may talk as well."""
 
     def write(self, text: str) -> int:
-        caller = sys._getframe(1).f_globals.get("__name__", "")
-        if caller.partition(".")[0] not in ("torch", "logging"):
-            return super().write(text)
-        return len(text)
+        return super().write(text) if _is_program(sys._getframe(1)) else len(text)
 
 
 class Heard:
@@ -216,25 +221,32 @@ class Heard:
     def __init__(self, dtype: str) -> None:
         self.dtype = dtype
         self._printed = _Printed()
-        self._warned: list[warnings.WarningMessage] = []
+        self._warned: list[str] = []
 
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Listen in the block."""
-        with warnings.catch_warnings(record=True) as warned, redirect_stdout(self._printed):
+        with warnings.catch_warnings(), redirect_stdout(self._printed):
             warnings.simplefilter("always")
-            self._warned = warned
+            warnings.showwarning = self._hear
             yield
+
+    def _hear(
+        self, message: Warning | str, category: type[Warning], *where: object, **more: object
+    ) -> None:
+        """Note a warning that the program gave itself: who called `warnings.warn` is two frames up.
+
+        numpy's RuntimeWarning comes from C and has no frame: traced numpy never gives it.
+        """
+        if issubclass(category, RuntimeWarning) or not _is_program(sys._getframe(2)):
+            return
+        if not any(mark in str(message) for mark in FROM_BELOW):
+            self._warned.append(f"{category.__name__}: {message}")
 
     def leaves(self) -> dict[str, Leaf]:
         """Return leaves of what was heard; none for silence."""
-        own = [
-            f"{each.category.__name__}: {each.message}"
-            for each in self._warned
-            if not each.filename.startswith(PACKAGE) and FROM_BELOW not in str(each.message)
-        ]
         leaves = self._told("printed", self._printed.getvalue())
-        return leaves | self._told("warnings", "\n".join(own))
+        return leaves | self._told("warnings", "\n".join(self._warned))
 
     def _told(self, path: str, text: str) -> dict[str, Leaf]:
         if not text:
