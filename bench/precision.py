@@ -204,7 +204,7 @@ def collect(
             fresh = data not in seen
             seen.add(data)
             line = Tally(condition.name, executions=1, calls=result.calls)
-            line.documented = any(row.verdict == "documented" for row in result.steps)
+            line.documented = int(any(row.verdict == "documented" for row in result.steps))
             alarms = result.alarms if fresh else ()
             outcomes = court.judge(data, alarms) if alarms else []
             for alarm, outcome in zip(alarms, outcomes, strict=True):
