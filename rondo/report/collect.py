@@ -17,6 +17,8 @@ from typing import Any
 
 from rondo.errors import ReproducerError, RondoError
 from rondo.findings import reproducer as files
+from rondo.findings.known import FILE as KNOWN_FILE
+from rondo.findings.known import Known, KnownBuckets, KnownError
 from rondo.findings.reproducer import Reproducer
 from rondo.report import coverage
 from rondo.report.record import FOLDER as RECORD_FOLDER
@@ -75,6 +77,7 @@ class Finding:
     path: Path
     reproducer: Reproducer
     script: Script
+    known: Known | None = None
 
     @property
     def title(self) -> str:
@@ -150,15 +153,25 @@ def collect(folder: Path, *, totals: bool = True, scripts: bool = False) -> Repo
 def _findings(folder: Path, *, write_scripts: bool) -> Iterable[Finding]:
     """Return the findings, stateful ones first. A file that cannot be read is left out."""
     found = []
+    known = _known(folder)
     for path in sorted(folder.glob(f"*/*{files.SUFFIX}")):
         try:
             reproducer = files.load(path)
         except ReproducerError:
             continue
         script = script_of(path, reproducer, write=write_scripts)
-        found.append(Finding(path.parent.name, path, reproducer, script))
+        name = path.parent.name
+        found.append(Finding(name, path, reproducer, script, known.get(name)))
     ranks = {"stateful": 0, "masked": 1, "split": 2, "leaked": 3, "died": 4}
     return sorted(found, key=lambda f: (ranks.get(f.reproducer.identity.verdict, 9), f.name))
+
+
+def _known(folder: Path) -> dict[str, Known]:
+    """Return what `rondo known` has noted beside the findings; a damaged list notes nothing."""
+    try:
+        return KnownBuckets(folder / KNOWN_FILE).buckets
+    except KnownError:
+        return {}
 
 
 def _totals(records: Sequence[Recorded], findings: Sequence[Finding]) -> dict[str, float]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -69,6 +70,8 @@ class Card:
     options: str
     length: str
     replay: str
+    known: Any
+    link: str
     rows: tuple[ArmRow, ...]
 
 
@@ -173,8 +176,15 @@ def _card(finding: Finding, report: Report) -> Card:
         options=", ".join(f"{name}={value}" for name, value in unusual.items()),
         length=length,
         replay=os.path.relpath(finding.path, report.folder),
+        known=finding.known,
+        link=_safe_link(finding.known.url) if finding.known else "",
         rows=tuple(_rows(found.steps, found.step)),
     )
+
+
+def _safe_link(url: str) -> str:
+    """Return a link to the web, and nothing for any other scheme: a list may come from others."""
+    return url if urlsplit(url).scheme in ("http", "https") else ""
 
 
 def _rows(steps: tuple[StepReport, ...], exposing: int) -> Iterator[ArmRow]:

@@ -163,6 +163,20 @@ def test_arms_stand_side_by_side_and_the_differing_one_is_marked(page: Path) -> 
     assert "Set aside, and no findings: 1 flaky." in html
 
 
+def test_known_bugs_are_linked_if_the_link_is_one(folder: Path) -> None:
+    def page(url: str) -> str:
+        rows = {"bucket-closure_cell": {"url": url, "status": "known"}}
+        text = json.dumps({"format": "rondo-known", "version": 1, "buckets": rows})
+        (folder / "known.json").write_text(text)
+        return render(collect(folder, totals=False), folder / "report.html")
+
+    assert '<a href="https://example.org/1" rel="noreferrer">' in page("https://example.org/1")
+    assert "<dt>Known</dt>" in page("https://example.org/1")
+    assert 'href="javascript' not in page("javascript:alert(1)")
+    (folder / "known.json").write_text("damaged")
+    assert "<dt>Known</dt>" not in render(collect(folder, totals=False), folder / "report.html")
+
+
 def test_coverage_pages_are_linked_once_they_are_there(folder: Path) -> None:
     out = folder / "report.html"
     assert "rondo coverage html" in render(collect(folder, totals=False), out)
