@@ -296,7 +296,7 @@ def main(
     if as_json:
         figures = {"precision": precision, "interval": (low, high), "quiet": silent}
         print(json.dumps({**total.figures(), **figures}))
-    enough = total.alarms >= (1 if quick else alarms)
+    enough = total.alarms >= (1 if quick else alarms) and (quick or silent["calls"] >= calls)
     print(
         f"precision {precision:.2%} of {total.alarms} alarms, 95% interval {low:.2%} to {high:.2%}"
         f" (target {TARGET:.1%} of {1 if quick else alarms})"
