@@ -70,6 +70,7 @@ class Alarms:
         self._register = Register()
         self._register.buckets.update(dict.fromkeys(known_buckets(options.known, vocabulary)))
         self._triage: Triage | None = None
+        self._server: Server | None = None
 
     def examine(self, data: bytes, result: Result, *, given: bytes) -> None:
         """Look into the alarms of `data`. Raises ConfirmedBugError at a new bug.
@@ -106,13 +107,18 @@ class Alarms:
         path = self._artifacts.keep(FAULTS, data, trace)
         self.say(f"a sequence could not be executed ({trace.strip().splitlines()[-1]}): {path}")
 
+    def close(self) -> None:
+        """End the server, if one was started; under libFuzzer it ends with the process."""
+        if self._server is not None:
+            self._server.close()
+
     def say(self, text: str) -> None:
         """Print a line among libFuzzer's own."""
         print(f"RONDO: {text}", file=sys.stderr, flush=True)
 
     def _start(self) -> Triage:
-        server = Server(self._framework, preloads=self.options.preload)
-        executor = Executor(server, Limits(), BATCH, self._check_time)
+        self._server = Server(self._framework, preloads=self.options.preload)
+        executor = Executor(self._server, Limits(), BATCH, self._check_time)
         self._triage = Triage(
             executor,
             self._vocabulary,
