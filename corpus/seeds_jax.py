@@ -52,7 +52,7 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
     )
     yield "one_numpy_array_twice", on("identity").call(alias="same", layout="strided").call()
     yield "batch_norm_statistics", on("resnext").call().program("eval").call()
-    yield "carried_state", on("gru").call().call().change("gru", "forget").call()
+    yield "carried_state", on("gru").program("eval").call(length=4).change("gru", "forget").call()
     yield (
         "static_field",
         on("identity", "static_field")
@@ -107,6 +107,24 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
     yield (
         "inner_jit",
         on("identity", "inner_jit").call().change("inner_jit", "set_power", 0).call(),
+    )
+    yield (
+        "tuples_as_static_arguments",
+        on("identity", "static_tuple").call().change("static_tuple", "set_static", 0).call(),
+    )
+    yield (
+        "tuples_as_static_arguments_inside",
+        on("identity", "inner_static_tuple")
+        .call()
+        .change("inner_static_tuple", "set_values", 2)
+        .call(),
+    )
+    yield "keys_made_inside", on("identity", "prng_impl_flag").call().call(batch=3)
+    yield "typed_or_raw_keys", on("identity", "custom_prng_flag").call().call(batch=3)
+    yield "gumbel_noise", on("identity", "gumbel_flag").call().call(batch=3)
+    yield (
+        "nans_allowed",
+        on("identity", "debug_nans_scope").call().change("debug_nans_scope", "visit_scope").call(),
     )
     yield "scan", on("identity", "scan_length").call().change("scan_length", "set_length", 0).call()
     yield "while_loop", on("identity", "while_loop").call(integer="2").call(integer="5")

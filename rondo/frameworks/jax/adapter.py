@@ -43,6 +43,9 @@ BACKENDS = ("jit", "op_by_op")
 MODES = ("default", "donate")
 """`donate` gives the buffers away to every call, as training loops do."""
 
+LIMITS = {"constructs": 3, "steps": 16}
+"""Shorter than the codec allows: the eager arm compiles every operation of every new shape."""
+
 SIZES = 2
 """How many sizes a dimension takes (the batch one more): JAX makes a program for every shape."""
 
@@ -88,6 +91,7 @@ class JaxFramework(Framework):
             ambient=(PROGRAM.spec(), COMPILER.spec()),
             backends=BACKENDS,
             modes=MODES,
+            limits=LIMITS,
         )
 
     def warm(self) -> None:
