@@ -21,6 +21,7 @@ from rondo.errors import MissingFrameworkError, UnknownFrameworkError
 from rondo.frameworks import registry
 from rondo.frameworks.base import Arm, Framework
 from rondo.oracle.compare import Grade, compare
+from rondo.oracle.documented import documented_rules
 from rondo.oracle.observation import Observation
 from rondo.oracle.run import Settings
 from rondo.sequences.codec import decode, encode
@@ -274,6 +275,27 @@ def test_a_plain_result_is_under_no_documented_rule(
     with opened(framework, writer, Arm.EAGER) as (program, sequence):
         observation = program.call(first_call(sequence), compiled=False)
         assert framework.documented(sequence, observation) == ""
+
+
+def test_every_documented_limitation_has_a_cause_and_a_link(framework: Framework) -> None:
+    rules = documented_rules(framework)
+    assert rules
+    for rule in rules:
+        assert rule.link.startswith("https://"), rule.kind
+        assert rule.cause
+
+
+def test_every_retained_layer_is_dropped_by_changes_that_exist(
+    framework: Framework, vocabulary: Vocabulary
+) -> None:
+    actions = {each.name: each for each in vocabulary.targets_by_name[COMPILER].actions}
+    layers = framework.layers()
+    assert len({layer.name for layer in layers}) == len(layers)
+    for layer in layers:
+        assert layer.drop
+        for name, value in layer.drop:
+            assert value < actions[name].values
+            assert not actions[name].carries, "the reset arm would make it too"
 
 
 @pytest.mark.parametrize("name", sorted(registry.ADAPTERS))
