@@ -84,7 +84,7 @@ def run_script(
     with tempfile.TemporaryDirectory(prefix="rondo-script-") as folder:
         path = Path(folder) / NAME
         path.write_text(text)
-        caches = {"TORCHINDUCTOR_CACHE_DIR": f"{folder}/cache", "TMPDIR": folder}
+        caches = {"TORCHINDUCTOR_CACHE_DIR": f"{folder}/cache"}
         try:
             done = subprocess.run(
                 [sys.executable, "-I", "-c", start.format(path=str(path))],

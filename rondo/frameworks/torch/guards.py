@@ -26,12 +26,8 @@ INTERNAL = frozenset({"_modules", "_parameters", "_buffers", "__dict__"})
 """Dictionaries that hold attributes: no word of the program's own."""
 IMPORTED = "__import_"
 BUILTINS = "__builtins_dict__"
-AMBIENT = {
-    "GLOBAL_STATE": "global state of torch",
-    "TORCH_FUNCTION_MODE_STACK": "function modes",
-    "DEFAULT_DEVICE": "default device",
-    "LAMBDA_GUARD": "relation",
-}
+MODES = {"function_modes": "TORCH_FUNCTION_MODE_STACK", "default_device": "DEFAULT_DEVICE"}
+"""Modes of torch that have a guard of their own; all others are in GLOBAL_STATE."""
 BOILERPLATE = (
     "_dynamic_indices",
     "_unbacked_indices",
@@ -186,6 +182,8 @@ def about_program(guard: Guard) -> bool:
 
 def mentions(guard: Guard, path: Path) -> bool:
     """Whether a guard is about what stands at `path`, or about what is reached through it."""
+    if path[0] == "mode":
+        return guard.kind == MODES.get(path[1], "GLOBAL_STATE")
     if " and " in path[-1]:
         # A relation: a guard on either side alone says nothing of it.
         words = set(re.findall(r"\w+", guard.text))

@@ -18,7 +18,7 @@ from torch._dynamo.utils import same
 from rondo.frameworks.base import Arm, Framework, Layer
 from rondo.frameworks.torch import guards
 from rondo.frameworks.torch.ambient import random_digests, read_ambient
-from rondo.frameworks.torch.locate_picture import Painter, Picture, identities
+from rondo.frameworks.torch.locate_picture import AMBIENT, Fact, Painter, Picture, identities
 from rondo.frameworks.torch.program import TorchProgram
 from rondo.oracle.compare import compare
 from rondo.oracle.observation import Observation
@@ -140,7 +140,8 @@ class _Trial:
     def _call(self, number: int, call: Call) -> None:
         arguments = self.program.inputs(call).arguments
         self.inputs = tuple(arguments)
-        self.pictures[number] = self.painter.paint(self.parts, arguments) | identities(self.parts)
+        picture = self.painter.paint(self.parts, arguments) | identities(self.parts)
+        self.pictures[number] = picture | modes_of(call)
         if number == self.position:
             self.modes, before = read_ambient(), random_digests()
         original = self.program.target
@@ -241,6 +242,14 @@ class _Trial:
         for row in rows:
             row["at"] = list(row["at"])
         return rows[:SHOWN_CHANGES]
+
+
+def modes_of(call: Call) -> Picture:
+    """Return the modes that a call is made under, which are entered for its own time only."""
+    names = ("grad", "autocast", "thread")
+    return {
+        ("mode", f"{n} of the call"): Fact(call.choice(n), call.choice(n), AMBIENT) for n in names
+    }
 
 
 def _name_of(code: Any, entry: Any) -> str:

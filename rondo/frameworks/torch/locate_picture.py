@@ -8,12 +8,14 @@ module, in its file or on the classes of that file; two pictures of these tell w
 from __future__ import annotations
 
 import enum
+import operator
 import random
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -125,7 +127,14 @@ class Painter:
         if isinstance(value, FunctionType):
             cells = value.__closure__ or ()
             names = value.__code__.co_freevars
-            return [(name, _content(cell)) for name, cell in zip(names, cells, strict=True)]
+            closed = [(name, _content(cell)) for name, cell in zip(names, cells, strict=True)]
+            return [*closed, *vars(value).items()]
+        if isinstance(value, torch.optim.Optimizer):
+            groups = [
+                {name: each for name, each in group.items() if name != "params"}
+                for group in value.param_groups
+            ]
+            return [("param_groups", groups)]
         if isinstance(value, nn.Module):
             return self._attributes(value)
         if isinstance(value, (ModuleType, MethodType, Tensor)):
@@ -195,8 +204,22 @@ def describe(value: Any) -> Fact:
         defaults = (repr(value.__defaults__), repr(value.__kwdefaults__))
         return Fact((id(value), id(value.__code__), *defaults), f"function {value.__qualname__}")
     if isinstance(value, CONTAINERS):
-        order = tuple(map(str, value)) if isinstance(value, dict) else ()
-        return Fact((type(value), len(value), order), f"{type(value).__name__} of {len(value)}")
+        order: tuple[str, ...] = tuple(map(str, value)) if isinstance(value, dict) else ()
+        if isinstance(value, (set, frozenset)):
+            order = tuple(sorted(repr(each) for each in value if isinstance(each, PLAIN)))
+        # Who a tuple is does not matter; a list that becomes another list does.
+        who = 0 if isinstance(value, (tuple, frozenset)) else id(value)
+        text = f"{type(value).__name__} of {len(value)}"
+        return Fact((type(value), len(value), order, who), text)
+    if isinstance(value, nn.Module):
+        return Fact((id(value), type(value), tuple(value._modules)), f"{type(value).__name__}")
+    if isinstance(value, ContextVar):
+        return Fact((id(value), repr(value.get(None))), repr(value.get(None)))
+    if isinstance(value, GeneratorType):
+        frame = value.gi_frame
+        return Fact((id(value), frame.f_lasti if frame else -1), "generator")
+    if isinstance(value, Iterator):
+        return Fact((id(value), operator.length_hint(value, -1)), f"{type(value).__name__}")
     if isinstance(value, type):
         return Fact((id(value), tuple(map(id, value.__mro__))), f"class {value.__qualname__}")
     return Fact((id(value), type(value)), f"{type(value).__name__} object")
