@@ -1,7 +1,1 @@
-"""Tests over TensorFlow: skipped by name where it is not installed."""
-
-from __future__ import annotations
-
-import pytest
-
-pytest.importorskip("tensorflow")
+"""Tests over TensorFlow: each file is skipped by name where it is not installed."""

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("tensorflow")
+from rondo.frameworks.registry import is_installed, load_framework
 
-from rondo.frameworks.registry import load_framework
+# Not by importing it: the adapter has to start TensorFlow, in an environment of its own.
+if not is_installed("tensorflow"):
+    pytest.skip("tensorflow is not installed", allow_module_level=True)
+
 
 FRAMEWORK = load_framework("tensorflow")
 
@@ -79,9 +82,9 @@ def test_xla_compiles_and_says_so() -> None:
         FRAMEWORK.reset()
         _, first = watched(FRAMEWORK, program, first_call(sequence))
         _, second = watched(FRAMEWORK, program, first_call(sequence))
-    assert {"xla compile", "xla lookup miss"} <= set(first.labels)
+    assert "xla compile" in first.labels
     assert first.compilations == 2
-    assert "xla lookup hit" in second.labels
+    assert second.labels == ("xla reuse",)
     assert second.compilations == 0
 
 
@@ -107,7 +110,7 @@ def test_a_reset_empties_functions_inside_of_functions_and_those_of_keras() -> N
     outer(tf.ones([1, 2]))
     model.predict_on_batch(np.ones((1, 2), np.float32))
     before = [inner, outer, model.predict_function]
-    assert [function.experimental_get_tracing_count() for function in before] == [1, 1, 1]
+    assert all(function.experimental_get_tracing_count() for function in before)
     reset_functions()
     assert [function.experimental_get_tracing_count() for function in before] == [0, 0, 0]
     assert traces() == 0

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("tensorflow")
+from rondo.frameworks.registry import is_installed, load_framework
 
-from rondo.frameworks.registry import load_framework
+# Not by importing it: the adapter has to start TensorFlow, in an environment of its own.
+if not is_installed("tensorflow"):
+    pytest.skip("tensorflow is not installed", allow_module_level=True)
+
 from rondo.oracle.run import Settings, execute
 from rondo.sequences.codec import decode_strict, encode
 
