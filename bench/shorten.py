@@ -13,7 +13,7 @@ result, by code that shares nothing with the passes:
     python bench/shorten.py                     bugs that show on eager or aot_eager
     python bench/shorten.py --starts 3          three random starts for each
     python bench/shorten.py --inductor          those that need Inductor
-    python bench/shorten.py --quick             as many as fit into 40 seconds
+    python bench/shorten.py --quick             as many as fit into 40 seconds, and at least one
 """
 
 from __future__ import annotations
@@ -114,9 +114,13 @@ def main(
     quick: bool, as_json: bool, starts: int, seed: int, inductor: bool, names: tuple[str, ...]
 ) -> None:
     """Hide known bugs in random sequences and shorten those."""
-    began = time.monotonic()
-    server = Server("torch")
     rows: list[Row] = []
+    began = time.monotonic()
+
+    def enough() -> bool:
+        return bool(quick and rows and time.monotonic() - began > QUICK_SECONDS)
+
+    server = Server("torch")
     own: dict[Bug, str] = {}
     unhidden: list[str] = []
     try:
@@ -125,7 +129,7 @@ def main(
             alone = bench.shorten(bug.sequence, bug.alarm, bug.anew)
             own[bug] = bench.bucket(alone).name
             for start in range(starts):
-                if quick and time.monotonic() - began > QUICK_SECONDS:
+                if enough():
                     break
                 row = bench.measure(bug, own[bug], Random(f"{seed} {start} {bug.name}"))
                 if row is None:
@@ -134,7 +138,7 @@ def main(
                 rows.append(row)
                 if not as_json:
                     print(line(row), flush=True)
-            if quick and time.monotonic() - began > QUICK_SECONDS:
+            if enough():
                 break
     finally:
         server.close()
