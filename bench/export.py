@@ -41,6 +41,8 @@ LONGEST = 60
 MEDIAN = 40
 QUICK = ("class_method_rebind", "list_arg_alias")
 QUICK_FOUND = 1
+SECONDS = 300.0
+"""What one run may take: Inductor's first kernel compiles for half a minute on a slow machine."""
 SHORTENING = 300
 """Executions that shortening one case may take."""
 
@@ -101,12 +103,17 @@ def measure(
     if not result.alarms:
         return Row(name, backend, "", 0, 0, runs, f"no alarm ({result.verdict})")
     try:
-        done = export(request_of(sequence, result.alarms[0], vocabulary), framework)
+        done = export(
+            request_of(sequence, result.alarms[0], vocabulary), framework, seconds=SECONDS
+        )
     except ExportError as error:
         return Row(name, backend, "", 0, 0, runs, str(error))
     if keep is not None:
         (keep / f"{name}.py").write_text(done.text)
-    shown = sum(run_script(done.text, seconds=120).shows for _ in range(runs))
+    shown = sum(
+        run_script(done.text, seconds=SECONDS, environment=done.environment).shows
+        for _ in range(runs)
+    )
     return Row(name, backend, done.layout, done.lines, shown, runs)
 
 
@@ -124,7 +131,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.keep.mkdir(parents=True, exist_ok=True)
     framework = load_framework("torch")
     server = Server("torch")
-    executor = Executor(server, Limits(120.0), batch=16, interrupted=lambda: None)
+    executor = Executor(server, Limits(SECONDS), batch=16, interrupted=lambda: None)
     rows = []
     try:
         for name, data in bugs(executor, options.names, quick=options.quick):

@@ -53,7 +53,7 @@ def export_file(
     exported = export(request, load(name), seconds=seconds)
     if located is None:
         return exported
-    ran = run_script(exported.text, seconds=seconds)
+    ran = run_script(exported.text, seconds=seconds, environment=exported.environment)
     issue = Issue(name, exported, ran, alarm, located, environment)
     return Exported(issue_text(issue), exported.layout)
 

@@ -32,6 +32,8 @@ class Exported:
     layout: str
     compiler_off: Mapping[str, str] = field(default_factory=dict)
     """The environment in which the compiler does nothing, and the script shows nothing."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """The environment in which it was seen to show the bug."""
 
     @property
     def lines(self) -> int:
@@ -52,7 +54,7 @@ def export(request: ScriptRequest, framework: Framework, *, seconds: float = 120
         last = script
         reason = check(script, seconds=seconds)
         if not reason:
-            return Exported(script.text, script.layout, script.compiler_off)
+            return Exported(script.text, script.layout, script.compiler_off, script.environment)
         tried.append(f"{script.layout}: {reason}")
     if not tried:
         raise ExportError(f"{framework.name} has no way to write this finding as a script")

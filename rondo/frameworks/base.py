@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Protocol
 
@@ -84,6 +84,8 @@ class Script:
     text: str
     compiler_off: Mapping[str, str]
     agrees: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables for every run; `{folder}` stands for the empty folder that it runs in."""
 
 
 class Refusal(Protocol):

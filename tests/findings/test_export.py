@@ -73,7 +73,6 @@ def test_a_script_runs_in_an_empty_folder_of_its_own() -> None:
 def test_a_test_is_expected_to_fail_and_passes_without_the_compiler() -> None:
     off = '"TOY_COMPILER_OFF" in os.environ'
     assert check_test(script(TEST.format(body=f"assert {off}")), seconds=60) == ""
-    assert "1 failed" in check_test(script(TEST.format(body="assert True")), seconds=60)
     assert "switched off" in check_test(script(TEST.format(body="assert False")), seconds=60)
     assert "1 failed" in check_test(script(TEST.format(body="raise OSError")), seconds=60)
 

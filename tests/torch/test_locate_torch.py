@@ -65,7 +65,7 @@ def test_an_identity_that_only_its_type_is_checked_of() -> None:
 def test_two_arguments_that_became_one() -> None:
     seen = inspect(on("list_alias").call().call(alias="same"))
     touched = {each.path: each for each in seen.changed}
-    relation = touched["input: first and second"]
+    relation = touched["first and second"]
     assert (relation.before, relation.after, relation.guards) == ("different", "the same", ())
 
 

@@ -232,7 +232,7 @@ class _Trial:
             rows.append(
                 {
                     "at": path,
-                    "path": ".".join(path[1:]) if path[0] in ("self", "file") else ": ".join(path),
+                    "path": shown(path),
                     "kind": told.kind,
                     "before": first.text if first else "absent",
                     "after": second.text if second else "absent",
@@ -242,6 +242,12 @@ class _Trial:
         for row in rows:
             row["at"] = list(row["at"])
         return rows[:SHOWN_CHANGES]
+
+
+def shown(path: guards.Path) -> str:
+    """Return a path as people read it."""
+    text = ".".join(path[1:])
+    return text if path[0] in ("self", "file", "input") else f"{path[0]} {text}"
 
 
 def modes_of(call: Call) -> Picture:

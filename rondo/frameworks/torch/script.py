@@ -107,6 +107,13 @@ PLANS = (
 )
 
 
+ENVIRONMENT = {
+    "TORCHINDUCTOR_CACHE_DIR": "{folder}/cache",
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
+"""Runs of a script share no cache, start no pool of compilers, and can be forked."""
+
 COMPILER_OFF = {"TORCH_COMPILE_DISABLE": "1"}
 """Under this `torch.compile` gives back what it was given: a script must show nothing then."""
 
@@ -120,7 +127,7 @@ def write_scripts(
             text = ScriptWriter(request, plan, architectures, constructs, vocabulary).write()
         except UnwritableError:
             continue
-        yield Script(str(plan), text, COMPILER_OFF, AGREES)
+        yield Script(str(plan), text, COMPILER_OFF, AGREES, ENVIRONMENT)
 
 
 class ScriptWriter:
@@ -420,7 +427,7 @@ class ScriptWriter:
         stateless = self.verdict == Verdict.STATELESS.value
         if self.clean:
             lines.append('f = model if arm == "eager" else compiled')
-        if not stateless and not (self.clean and not program.lines):
+        elif not stateless:
             lines += ['if arm == "reset":', "    torch._dynamo.reset()"]
         lines += program.judged.lines
         note = "" if stateless else "  # exposes"
