@@ -39,7 +39,7 @@ FOUND = Path(__file__).parent / "bugs" / "found"
 LONGEST = 60
 """Lines that a shortened finding's script may have."""
 MEDIAN = 40
-QUICK = ("class_method_rebind", "list_arg_alias")
+QUICK = ("list_arg_alias",)
 QUICK_FOUND = 1
 SECONDS = 300.0
 """What one run may take: Inductor's first kernel compiles for half a minute on a slow machine."""

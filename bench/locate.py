@@ -41,7 +41,6 @@ LAYER_OF_KIND = {
 """What each kind of handed bug says about its layer; documented limits are no faults."""
 
 QUICK = (
-    "aot_key_autocast",
     "backward_adds_twice",
     "frame_unchecked_entry",
     "guard_bool",
