@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgpack
+import numpy as np
 
 from rondo._native.behaviour import MAGIC, VERSION, BehaviourMap, hash64
 from rondo.campaign.artifacts import Artifacts
@@ -106,7 +107,7 @@ class Exchange:
         if changed == self._corpus_time:
             return 0
         self._corpus_time = changed
-        corpus, taken = self.state.corpus, 0
+        corpus, found = self.state.corpus, []
         for path in sorted(self.corpus.glob(f"*{SUFFIX}")):
             if path.name in self.seen.files or path.name.startswith("."):
                 continue
@@ -119,10 +120,12 @@ class Exchange:
                 if path.exists():
                     self.damaged.add(path.name)
                 continue
-            if sequence is not None and corpus.adopt(sequence, first.get(path.stem, ())):
-                self.state.library.add(sequence)
-                taken += 1
-        return taken
+            if sequence is not None:
+                found.append((sequence, first.get(path.stem, ())))
+        adopted = corpus.adopt(found)
+        for sequence in adopted:
+            self.state.library.add(sequence)
+        return len(adopted)
 
     def _take_findings(self) -> None:
         known = {bucket.name for bucket in self.register.buckets}
@@ -131,14 +134,28 @@ class Exchange:
 
 
 def subtracted(counts: BehaviourMap, others: Iterable[BehaviourMap]) -> BehaviourMap:
-    """Return `counts` less all `others`, behaviours that are left with nothing taken out."""
-    left = dict(counts.items())
+    """Return `counts` less all `others`; behaviours that are left with nothing go.
+
+    Over the saved form, whose entries are sorted: a store does this for every node.
+    """
+    kept = _entries(counts).copy()
     executions = counts.executions
     for other in others:
         executions -= other.executions
-        for hash_, count in other.items():
-            left[hash_] = left.get(hash_, 0) - count
-    kept = sorted((hash_, count) for hash_, count in left.items() if count > 0)
-    body = struct.pack("<QQQ", VERSION, max(executions, 0), len(kept))
-    data = MAGIC + body + b"".join(struct.pack("<QQ", *each) for each in kept)
+        theirs = _entries(other)
+        at = np.searchsorted(kept[:, 0], theirs[:, 0])
+        there = at < len(kept)
+        there[there] = kept[at[there], 0] == theirs[there, 0]
+        rows = at[there]
+        kept[rows, 1] -= np.minimum(kept[rows, 1], theirs[there, 1])
+    kept = kept[kept[:, 1] > 0]
+    head = struct.pack("<QQQ", VERSION, max(executions, 0), len(kept))
+    data = MAGIC + head + kept.tobytes()
     return BehaviourMap.from_bytes(data + struct.pack("<Q", hash64(data)))
+
+
+def _entries(counts: BehaviourMap) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
+    """Return hashes and counts, sorted by hash: the saved form without head and checksum."""
+    words = np.frombuffer(counts.to_bytes(), dtype="<u8")
+    entries: np.ndarray[tuple[int, int], np.dtype[np.uint64]] = words[4:-1].reshape(-1, 2)
+    return entries

@@ -9,6 +9,7 @@ once.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,8 +23,10 @@ OUR_FILES = re.compile(
     rf"{CORPUS}/[\w.-]+\.seq|{FINDINGS}/[\w.-]+/([\w-]+\.(seq|txt)|{re.escape(REPRODUCER)})"
 )
 """Paths that may come from elsewhere: nothing outside these two folders is ever written."""
-GUESTS = 1000
-"""Publications of other campaigns lie under members from this number on."""
+GUEST = "1000"
+"""The member under which a campaign finds what all others have published."""
+PUBLISH_SECONDS = 60.0
+"""Seconds between two publications: what behaviours are rare is no news of the second."""
 
 Trade = Callable[[str, int, Files, "bytes | None"], News]
 """`Store.trade`, wherever the store is."""
@@ -40,16 +43,15 @@ class Courier:
         self._everything = everything
         self._known: set[str] = set()
         self._position = 0
-        self._published: dict[str, bytes] = {}
-        self._numbers: dict[str, int] = {}
+        self._publish_at = 0.0
 
     def go(self) -> list[str]:
         """Bring and take along; return the paths of files that are new here."""
         news = self._trade(self._name, self._position, self._found_here(), self._own_publication())
         self._position = news.position
         brought = [path for path, content in news.files.items() if self._bring(path, content)]
-        for giver, data in news.published.items():
-            self._bring_publication(giver, data)
+        if news.others is not None:
+            write_atomically(self._folder / MEMBERS / GUEST / "published", news.others)
         return brought
 
     def _found_here(self) -> Files:
@@ -66,14 +68,14 @@ class Courier:
         return files
 
     def _own_publication(self) -> bytes | None:
-        path = self._folder / MEMBERS / "1" / "published"
+        """Return what the campaign has published, now and then."""
+        if time.monotonic() < self._publish_at:
+            return None
         try:
-            data = path.read_bytes()
+            data = (self._folder / MEMBERS / "1" / "published").read_bytes()
         except OSError:
             return None
-        if self._published.get(self._name) == data:
-            return None
-        self._published[self._name] = data
+        self._publish_at = time.monotonic() + PUBLISH_SECONDS
         return data
 
     def _bring(self, name: str, content: bytes) -> bool:
@@ -88,10 +90,3 @@ class Courier:
             return False
         write_atomically(path, content)
         return True
-
-    def _bring_publication(self, giver: str, data: bytes) -> None:
-        if self._published.get(giver) == data:
-            return
-        self._published[giver] = data
-        number = self._numbers.setdefault(giver, GUESTS + len(self._numbers))
-        write_atomically(self._folder / MEMBERS / str(number) / "published", data)

@@ -143,18 +143,22 @@ class Corpus:
         if unsaved:
             self._unsaved[entry.name] = entry
 
-    def adopt(self, sequence: Sequence, first: Iterable[int]) -> bool:
-        """Add a sequence that somebody else found and wrote; return whether it is new.
+    def adopt(self, found: Iterable[tuple[Sequence, Iterable[int]]]) -> list[Sequence]:
+        """Add sequences that somebody else found and wrote; return those that are new here.
 
-        `first` is what it was the first to show, elsewhere: of that, what no entry here claims.
+        With each comes what it was the first to show, elsewhere: of that, what no entry claims.
         """
-        data = encode(sequence)
-        if data in self._entries:
-            return False
         claimed = {hash_ for entry in self._entries.values() for hash_ in entry.first}
-        kept = frozenset(first) - claimed
-        self._entries[data] = Entry(f"{hash64(data):016x}", data, sequence, first=kept)
-        return True
+        adopted = []
+        for sequence, first in found:
+            data = encode(sequence)
+            if data in self._entries:
+                continue
+            own = frozenset(first) - claimed
+            claimed |= own
+            self._entries[data] = Entry(f"{hash64(data):016x}", data, sequence, first=own)
+            adopted.append(sequence)
+        return adopted
 
     def flush(self) -> None:
         """Write every entry that could not be written before."""

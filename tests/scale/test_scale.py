@@ -10,9 +10,11 @@ import threading
 import time
 from pathlib import Path
 
+import msgpack
 import psutil
 import pytest
 
+from rondo._native.behaviour import BehaviourMap
 from rondo.scale.courier import Courier
 from rondo.scale.node import Node
 from rondo.scale.store import Store
@@ -32,12 +34,40 @@ def folder(path: Path, **sequences: bytes) -> Path:
 
 def test_the_store_tells_each_what_others_have_found() -> None:
     store = Store()
-    assert store.trade("a", 0, {"corpus/1.seq": b"1"}, b"counts of a").files == {}
+    assert store.trade("a", 0, {"corpus/1.seq": b"1"}).files == {}
     news = store.trade("b", 0, {"corpus/2.seq": b"2", "corpus/1.seq": b"other"})
     assert news.files == {"corpus/1.seq": b"1"}, "the first one stays"
-    assert news.published == {"a": b"counts of a"}
+    assert news.others is None, "who does not publish is not told"
     assert store.trade("b", news.position, {}).files == {}
     assert store.trade("a", 0, {}).files == {"corpus/2.seq": b"2"}
+
+
+def published(counts: dict[int, int], name: str) -> bytes:
+    """Return what a campaign publishes that has seen each behaviour so often."""
+    seen = BehaviourMap([hash_ for hash_, count in counts.items() for _ in range(count)])
+    seen.note_execution()
+    labels = {hash_: f"label {hash_}" for hash_ in counts}
+    packed: bytes = msgpack.packb(
+        {"map": seen.to_bytes(), "labels": labels, "first": {name: list(counts)}}
+    )
+    return packed
+
+
+def test_counts_add_up_and_come_back_without_ones_own() -> None:
+    store = Store()
+    store.trade("a", 0, {}, published({1: 2, 2: 1}, "a"))
+    store.trade("b", 0, {}, published({1: 1, 3: 5}, "b"))
+    news = store.trade("a", 0, {}, published({1: 4, 2: 1}, "a"))
+    assert news.others is not None
+    told = msgpack.unpackb(news.others, strict_map_key=False)
+    others = BehaviourMap.from_bytes(told["map"])
+    assert others.items() == [(1, 1), (3, 5)]
+    assert others.executions == 1
+    assert told["labels"] == {3: "label 3"}, "what is known is not told"
+    assert told["first"] == {"b": [1, 3]}
+    for_c = store.trade("c", 0, {}, published({}, "c")).others
+    assert for_c is not None
+    assert BehaviourMap.from_bytes(msgpack.unpackb(for_c, strict_map_key=False)["map"]).total == 11
 
 
 def test_couriers_carry_sequences_findings_and_counts(tmp_path: Path) -> None:
@@ -49,7 +79,9 @@ def test_couriers_carry_sequences_findings_and_counts(tmp_path: Path) -> None:
     (one / "findings" / "flaky").mkdir()
     (one / "findings" / "flaky" / "x.seq").write_bytes(b"flaky")
     (one / "members" / "1").mkdir()
-    (one / "members" / "1" / "published").write_bytes(b"counts")
+    (two / "members" / "1").mkdir()
+    (one / "members" / "1" / "published").write_bytes(published({7: 3}, "one"))
+    (two / "members" / "1" / "published").write_bytes(published({7: 1, 8: 2}, "two"))
     couriers = [Courier(path.name, path, store.trade) for path in (one, two)]
     for courier in couriers * 2:
         courier.go()
@@ -60,7 +92,11 @@ def test_couriers_carry_sequences_findings_and_counts(tmp_path: Path) -> None:
     )
     assert (two / "findings" / "bucket-1" / "reproducer.rondo").read_bytes() == b"a finding"
     assert not (two / "findings" / "flaky").exists()
-    assert (two / "members" / "1000" / "published").read_bytes() == b"counts"
+    told = msgpack.unpackb(
+        (two / "members" / "1000" / "published").read_bytes(), strict_map_key=False
+    )
+    assert BehaviourMap.from_bytes(told["map"]).items() == [(7, 3)]
+    assert told["first"] == {"one": [7]}
     head = folder(tmp_path / "head")
     Courier("head", head, store.trade, everything=True).go()
     assert (head / "findings" / "flaky" / "x.seq").read_bytes() == b"flaky"
