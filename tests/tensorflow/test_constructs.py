@@ -97,8 +97,15 @@ def test_after_a_first_trace_that_failed_calls_return_nothing(backend: str) -> N
 def test_the_trace_of_shape_inference_has_no_gradient() -> None:
     writer = Writer(VOCABULARY, "identity", "keras_decorated").call(backward="once")
     result = judged(writer)
-    assert result.verdict == "stateless"
+    assert result.verdict == "stateful"
     assert result.alarms[0].identity.place == "grad"
+
+
+def test_a_call_is_traced_once_so_that_side_effects_happen_once() -> None:
+    """Making a variable while tracing makes tf.function trace twice; no construct may."""
+    for name in ("lazy_variable", "train_step", "keras_random", "keras_decorated", "keras_dropout"):
+        result = judged(Writer(VOCABULARY, "identity", name, "python_random").call())
+        assert result.verdict == "agree", name
 
 
 def test_keras_global_generator_stays_in_a_trace() -> None:

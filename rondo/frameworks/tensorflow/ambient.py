@@ -135,6 +135,11 @@ def ambient(seed: int) -> Iterator[None]:
 
 
 def seed_everything(seed: int) -> None:
-    """Seed Python, numpy, TensorFlow and Keras, as `keras.utils.set_random_seed` does for users."""
+    """Seed Python, numpy, TensorFlow and Keras, as `keras.utils.set_random_seed` does for users.
+
+    Keras's global generator is made at once: a call that makes it while it is traced is traced
+    twice, and so are its side effects.
+    """
     keras.utils.set_random_seed(seed)
+    keras.random.randint((), 0, 2)
     seed_random(seed)

@@ -97,7 +97,8 @@ class TensorFlowProgram(Program):
         self.gradients: dict[str, Any] = {}
         self._architecture = catalogue.architectures[spec.architecture]
         self._constructs = [catalogue.constructs[name] for name in spec.constructs]
-        with eagerly():
+        # What a user's program compiles while it builds its model is retained as well.
+        with nullcontext() if arm is Arm.RETAINED else eagerly():
             self.module: Subject = build_subject(
                 self._architecture,
                 self._constructs,

@@ -134,5 +134,6 @@ def tensor_float_32(program: TensorFlowProgram, value: int) -> None:
 
 @PROGRAM.change()
 def clear_session(program: TensorFlowProgram, value: int) -> None:
-    """Call `keras.backend.clear_session()`."""
+    """Call `keras.backend.clear_session()`, and draw once, which makes a new generator."""
     keras.backend.clear_session(free_memory=False)
+    keras.random.randint((), 0, 2)

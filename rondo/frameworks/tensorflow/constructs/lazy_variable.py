@@ -1,4 +1,4 @@
-"""lazy_variable: a variable made during the first call, which may fail after making it."""
+"""lazy_variable: a variable made during a call that fails after making it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ class LazyVariable(tf.Module):
         self._gain: Any = None
 
     def __call__(self, hidden: Any, limit: float) -> Any:
-        if self._gain is None:
-            self._gain = tf.Variable(tf.ones([hidden.shape[-1]], tf.float32))
+        # Only a call that fails makes the variable. A trace that makes one and succeeds runs twice,
+        # and so do side effects of other constructs: as documented, and of no interest here.
         if limit < 0.0:
+            if self._gain is None:
+                self._gain = tf.Variable(tf.ones([hidden.shape[-1]], tf.float32))
             raise ValueError("the limit is negative")
-        return hidden * tf.cast(self._gain, hidden.dtype)
+        return hidden if self._gain is None else hidden * tf.cast(self._gain, hidden.dtype)
 
 
 CONSTRUCT = Construct(

@@ -1,4 +1,4 @@
-"""train_step: a gradient tape and a Keras optimizer inside, whose slots the first call makes."""
+"""train_step: a gradient tape and a Keras optimizer with momentum inside."""
 
 from __future__ import annotations
 
@@ -12,11 +12,22 @@ from rondo.frameworks.tensorflow.layers import parameter
 from rondo.subjects.target import Construct
 
 
+def built_optimizer(weight: Any) -> Any:
+    """Return an optimizer with its slots.
+
+    Made in the first call instead, they would have it traced twice, and side effects of other
+    constructs happen twice: as documented, and for no reason that is of interest here.
+    """
+    optimizer = keras.optimizers.SGD(0.1, momentum=0.5)
+    optimizer.build([weight])
+    return optimizer
+
+
 class TrainStep(tf.Module):
     def __init__(self, features: int) -> None:
         super().__init__()
         self.weight = parameter((features,), fill=1.0)
-        self.optimizer = keras.optimizers.SGD(0.1, momentum=0.5)
+        self.optimizer = built_optimizer(self.weight)
         self.strength = 1.0
 
     def __call__(self, hidden: Any) -> Any:
@@ -45,5 +56,5 @@ def set_momentum(module: TrainStep, value: int) -> None:
 
 @CONSTRUCT.change()
 def replace_optimizer(module: TrainStep, value: int) -> None:
-    """Put a new optimizer in place of the old one: its slots are made anew."""
-    module.optimizer = keras.optimizers.SGD(0.1, momentum=0.5)
+    """Put a new optimizer in place of the old one: its slots are empty."""
+    module.optimizer = built_optimizer(module.weight)
