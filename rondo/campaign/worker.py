@@ -16,6 +16,7 @@ know afterwards - the bytes, the arm, the step, what was printed - is on disk be
 from __future__ import annotations
 
 import os
+import random
 import resource
 import signal
 import socket
@@ -56,6 +57,9 @@ def run_worker(
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _redirect(folder / "output")
         os.environ[FOLDER_VARIABLE] = str(folder)
+        # Observations show the state of this source; drawn anew by each process at its start, it
+        # would make equal campaigns write unequal findings.
+        random.seed(0)
         try:
             run_preloads(preloads)
         except PreloadError as error:

@@ -201,6 +201,22 @@ def test_preloads_run_in_order_before_anything_else(tmp_path: Path) -> None:
         server.close()
 
 
+def test_every_worker_starts_with_the_same_random_state(tmp_path: Path) -> None:
+    preload = tmp_path / "preload.py"
+    log = tmp_path / "log"
+    preload.write_text(
+        f"import random\nwith open({str(log)!r}, 'a') as file: print(random.random(), file=file)\n"
+    )
+    for _ in range(2):
+        server = Server(TOY, preloads=(str(preload),))
+        try:
+            Executor(server, Limits(), 16, lambda: None).run(HARMLESS)
+        finally:
+            server.close()
+    first, second = log.read_text().split()
+    assert first == second
+
+
 def test_an_exception_of_the_harness_is_a_fault_and_not_a_finding(tmp_path: Path) -> None:
     preload = tmp_path / "preload.py"
     preload.write_text(
