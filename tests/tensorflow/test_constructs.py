@@ -108,6 +108,14 @@ def test_a_call_is_traced_once_so_that_side_effects_happen_once() -> None:
         assert result.verdict == "agree", name
 
 
+@pytest.mark.skipif(VERSION != "2.21.0", reason="a fault of this version")
+def test_an_integer_and_an_equal_member_share_a_trace() -> None:
+    writer = Writer(VOCABULARY, "identity", "mode_argument")
+    writer.change("mode_argument", "set_mode", 2).call()
+    writer.change("mode_argument", "set_mode", 3).call()
+    assert judged(writer).verdict == "stateful"
+
+
 def test_keras_global_generator_stays_in_a_trace() -> None:
     writer = Writer(VOCABULARY, "identity", "keras_random")
     writer.change("keras_random", "set_seed", 0).call()

@@ -40,7 +40,7 @@ class ModeArgument(tf.Module):
         return hidden * 2.0 if mode == "double" else hidden * 0.5
 
 
-CONSTRUCT = Construct("mode_argument", ModeArgument, kind=ARGUMENT, guarded=True)
+CONSTRUCT = Construct("mode_argument", ModeArgument, kind=ARGUMENT)
 
 
 @CONSTRUCT.change(values=7)
