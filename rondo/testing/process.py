@@ -14,8 +14,9 @@ from rondo.errors import RondoError, WorkerError
 from rondo.testing.handover import Handover
 from rondo.testing.outcome import NothingCompiledError, Outcome
 
-STARTING_SECONDS = 240.0
-"""What importing a framework, and confirming and shortening what was found, may take on top."""
+STARTING_SECONDS = 900.0
+"""What importing a framework, and confirming, shortening and exporting what was found, may take on
+top of the time for new sequences: minutes on a machine that does ten other things."""
 
 SIZES = ("executions", "seconds", "seed")
 

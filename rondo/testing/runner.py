@@ -19,7 +19,7 @@ from rondo.subjects.user import UserSubject
 from rondo.testing.outcome import Found, Outcome
 
 SCRIPT = "script.py"
-SCRIPT_SECONDS = 120.0
+SCRIPT_SECONDS = 300.0
 WATCH_SECONDS = 0.1
 
 

@@ -27,7 +27,7 @@ def run_pytest(project: Path, *arguments: str) -> subprocess.CompletedProcess[st
         env={**os.environ, "PYTHONPATH": str(ROOT), "RONDO_FINDINGS": str(project / "findings")},
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=1800,
     )
 
 
@@ -44,7 +44,9 @@ def test_a_stale_back_end_fails_with_a_short_script(project: Path) -> None:
     done = run_pytest(project, "-n", "1", "-k", "test_model_is_stateless")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed" in done.stdout
-    (script,) = project.glob("findings/*/*/script.py")
+    scripts = list(project.glob("findings/*/*/script.py"))
+    assert len(scripts) == 1, done.stdout
+    (script,) = scripts
     text = script.read_text()
     assert len(text.splitlines()) <= 40
     assert 'torch.compile(model, backend="acme")' in text
