@@ -50,6 +50,15 @@ def test_auxiliary_data_is_equal_only_if_it_is_spelt_equal(first: Any, second: A
         assert hash(typed(first)) == hash(typed(second))
 
 
+@pytest.mark.parametrize("change", [lambda held: held.append(1), lambda held: held.reverse()])
+def test_a_list_changed_in_place_does_not_change_the_key_made_before(change: Any) -> None:
+    held = [1, 2.0]
+    before = Static((("held", held),))
+    change(held)
+    assert before != Static((("held", held),))
+    hash(before)
+
+
 class Pair(Module):
     def __init__(self) -> None:
         super().__init__()

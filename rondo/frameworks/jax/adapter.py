@@ -28,6 +28,7 @@ from rondo.frameworks.jax.environment import describe_environment
 from rondo.frameworks.jax.persistent import PersistentCache
 from rondo.frameworks.jax.program import Catalogue, CompileSettings, JaxProgram
 from rondo.frameworks.jax.store import install_store
+from rondo.frameworks.jax.subject import as_module
 from rondo.frameworks.jax.watch import Watcher
 from rondo.frameworks.shared.definition import realise_all
 from rondo.oracle.observation import Observation
@@ -35,7 +36,8 @@ from rondo.sequences.step import Sequence as StepSequence
 from rondo.sequences.vocabulary import Vocabulary
 from rondo.subjects.namespace import NamespaceSnapshot
 from rondo.subjects.registry import discover
-from rondo.subjects.target import Construct
+from rondo.subjects.target import Architecture, Construct
+from rondo.subjects.user import NAME, UserSubject
 
 BACKENDS = ("jit", "op_by_op")
 """One `jax.jit` around the subject `jax.jit`; or none, where JAX still keeps what it dispatches."""
@@ -79,6 +81,19 @@ class JaxFramework(Framework):
     @cached_property
     def _persistent(self) -> PersistentCache:
         return PersistentCache()
+
+    def add_subject(self, subject: UserSubject) -> None:
+        """Make a user's function or pytree the only architecture, without constructs."""
+        target = Architecture(
+            NAME,
+            lambda: as_module(subject.build()),
+            schema=subject.schema,
+            features=0,
+            doc="the user's own model",
+        )
+        self.architectures = {NAME: (target, subject.origin or ModuleType(NAME))}
+        self.constructs = {}
+        self.catalogue = Catalogue({NAME: target}, {}, PROGRAM, COMPILER)
 
     def vocabulary(self) -> Vocabulary:
         """Return what the discovered architectures and constructs can say."""
@@ -137,7 +152,9 @@ class JaxFramework(Framework):
                 namespaces.restore()
 
     def _modules(self, sequence: StepSequence) -> list[ModuleType]:
-        return [self.constructs[name][1] for name in sequence.subject.constructs]
+        subject = sequence.subject
+        _, body = self.architectures[subject.architecture]
+        return [body, *(self.constructs[name][1] for name in subject.constructs)]
 
     def reset(self) -> None:
         """Drop all that JAX keeps in this process; the persistent cache gets an empty folder."""

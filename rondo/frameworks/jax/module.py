@@ -43,9 +43,16 @@ class Static:
 
 
 def typed(value: Any) -> Any:
-    """Return a key that tells 1 from True and 1.0, 0.0 from -0.0, inside tuples too."""
-    if isinstance(value, tuple):
-        return tuple(typed(item) for item in value)
+    """Return a key that tells 1 from True and 1.0, 0.0 from -0.0, inside containers too.
+
+    A list or dict is copied into the key: changed in place, it must not change an older key as well.
+    """
+    if type(value) in (tuple, list):
+        return (type(value), *(typed(item) for item in value))
+    if type(value) is dict:
+        return (dict, *((typed(key), typed(item)) for key, item in value.items()))
+    if type(value) is set:
+        return (set, frozenset(typed(item) for item in value))
     if isinstance(value, float):
         return (float, value.hex())
     return (type(value), value)
@@ -55,9 +62,12 @@ def is_child(value: Any) -> bool:
     """Whether an attribute holds arrays or modules, alone or in lists, tuples and dicts."""
     if isinstance(value, (Module, jax.Array, np.ndarray)):
         return True
-    if isinstance(value, dict):
+    if type(value) is dict:
         return any(is_child(item) for item in value.values())
-    return isinstance(value, (list, tuple)) and any(is_child(item) for item in value)
+    if type(value) in (list, tuple):
+        return any(is_child(item) for item in value)
+    # Somebody else's pytree: an Equinox module, a dataclass of parameters, a named tuple.
+    return value is not None and not jax.tree_util.all_leaves([value])
 
 
 class Module:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 
+from rondo.errors import SubjectError
 from rondo.frameworks.jax.module import Module, building, load_state, read_state
 from rondo.subjects.target import Architecture, Construct
 
@@ -36,6 +37,27 @@ class Subject(Module):
             else:
                 hidden = result
         return (hidden, *extra)
+
+
+class UserModel(Module):
+    """A user's function, or a pytree that can be called: its arrays are parameters."""
+
+    def __init__(self, model: Callable[..., object]) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, *inputs: object) -> object:
+        """Call it."""
+        return self.model(*inputs)
+
+
+def as_module(model: object) -> Module:
+    """Return a user's model as a module. Raises SubjectError when it is nothing callable."""
+    if isinstance(model, Module):
+        return model
+    if not callable(model):
+        raise SubjectError(f"the factory built a {type(model).__name__}, not a callable or pytree")
+    return UserModel(model)
 
 
 def build_subject(
