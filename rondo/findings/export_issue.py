@@ -7,6 +7,7 @@ its line here, filled in from runs and never from hope; what could not be measur
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from rondo.findings.locate import GUARDABLE, Located, Touched
 from rondo.oracle.result import Alarm
 
 SHOWN_GUARDS = 8
+INDICES = re.compile(r"\b(argmax|argmin|argsort|sort|topk|kthvalue|msort)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,8 @@ def _cause(located: Located) -> Iterator[str]:
     yield ""
     for kind, text in seen.guards[-SHOWN_GUARDS:]:
         yield f"- {kind} `{text}`"
+    yield ""
+    yield 'All of them: `TORCH_LOGS="guards,recompiles" python script.py`.'
 
 
 def _how(touched: Touched) -> str:
@@ -159,7 +163,11 @@ def _ablation(located: Located) -> Iterator[str]:
 def _comparison(issue: Issue) -> Iterator[str]:
     identity = issue.alarm.identity
     yield "- tolerances: the defaults of `torch.testing.assert_close` for the dtype"
-    yield "- no indices (argmax, sort, topk) are compared"
+    found = sorted(set(INDICES.findall(issue.exported.text)))
+    if found:
+        yield f"- the program uses {', '.join(found)}; a tie decided otherwise would not be a fault"
+    else:
+        yield "- no indices (argmax, sort, topk) are compared: the program makes none"
     errors = issue.located.inspection.errors
     if errors:
         eager, retained = errors[0], errors[1]

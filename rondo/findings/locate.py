@@ -198,8 +198,9 @@ class Locator:
         return replace(self.sequence, options=replace(self.sequence.options, backend=number))
 
     def _ladder(self) -> Iterator[tuple[str, str]]:
-        """Yield the outcome on each back end, from the cheapest to the sequence's own."""
-        for name in self.vocabulary.backends[: self.sequence.options.backend + 1]:
+        """Yield the outcome on each back end, from the cheapest to the sequence's own or to all."""
+        last = len(self.vocabulary.backends) if self.thorough else self.sequence.options.backend + 1
+        for name in self.vocabulary.backends[:last]:
             yield name, self._outcome(self._on(name), self.alarm.step)
 
     def _settings(self, sequence: Sequence) -> Iterator[tuple[str, str]]:
@@ -348,6 +349,6 @@ def locate(
 ) -> Located:
     """Return where the fault of `alarm` in the sequence `data` lies.
 
-    With `thorough`, other compile options are tried as well, as reports want them.
+    With `thorough`, dearer back ends and other options are tried too, as reports want them.
     """
     return Locator(data, alarm, execute, inspect, vocabulary, layers, thorough=thorough).run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -62,7 +63,7 @@ def issue(
         "BUG: retained off by 1.8",
         "`COMPILER_OFF=1`",
         "tolerances: the defaults of `torch.testing.assert_close`",
-        "no indices (argmax, sort, topk) are compared",
+        "no indices (argmax, sort, topk) are compared: the program makes none",
         "float64 eager reference, worst element: eager 1e-08, compiled 1.75",
         "`torch._dynamo.utils.same(eager, compiled, float64)` calls them different",
         "`torch._inductor.config.fallback_random = True`",
@@ -90,6 +91,12 @@ def test_the_title_names_what_is_not_guarded() -> None:
         "torch.compile: wrong result on a later call, stale dynamo-guards"
     )
     assert title(issue(verdict="stateless")) == "torch.compile: wrong result (eager)"
+
+
+def test_indices_in_the_program_are_told() -> None:
+    made = issue()
+    text = issue_text(replace(made, exported=Exported("x.topk(2)\nsort(y)\n", "runs")))
+    assert "the program uses sort, topk;" in text
 
 
 def test_what_was_not_measured_says_so() -> None:

@@ -224,6 +224,7 @@ def test_other_options_are_tried_for_reports_only() -> None:
     found = located(lambda drops, _: CODE not in drops, thorough=True)
     assert ("cache=memory", "still shows") in found.settings
     assert len(found.settings) == 4
+    assert [name for name, _ in found.ladder] == ["cheap", "middle", "dear"]
 
 
 def test_an_adapter_that_cannot_inspect_leaves_the_rest() -> None:
