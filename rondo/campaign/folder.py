@@ -172,7 +172,7 @@ def resumed_settings(member: Member, asked: Settings, given: frozenset[str]) -> 
         known = {field.name: field for field in fields(Settings)}
         values = {name: _restored(name, value) for name, value in data.items() if name in known}
         before = Settings(**values)
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise CampaignError(f"{member.settings_file} is damaged: {error}") from None
     now = {name: getattr(asked, name) for name in given}
     for name in sorted(now.keys() - LOOSE - {"corpora"}):

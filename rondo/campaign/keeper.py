@@ -35,6 +35,8 @@ from rondo.sequences.vocabulary import Vocabulary
 
 FORMAT = "rondo-checkpoint"
 FORMAT_VERSION = 1
+SUM = 16
+"""Bytes of the checksum in front."""
 SECONDS = 30.0
 """Seconds between two checkpoints: what a killed driver does again."""
 SHARE = 0.02
@@ -126,7 +128,12 @@ def pack(campaign: Campaign, seen: Seen) -> bytes:
         "seen": writer.write(seen),
     }
     packed: bytes = msgpack.packb(record)
-    return packed
+    return _sum_of(packed) + packed
+
+
+def _sum_of(packed: bytes) -> bytes:
+    """Return what precedes a checkpoint: half a chain must not be taken for a whole one."""
+    return blake2b(packed, digest_size=SUM).digest()
 
 
 def _outside(state: SearchState) -> dict[str, object]:
@@ -140,7 +147,10 @@ class Checkpoint:
         self._path = path
         self._vocabulary = vocabulary
         try:
-            record = msgpack.unpackb(path.read_bytes(), strict_map_key=False)
+            content = path.read_bytes()
+            if content[:SUM] != _sum_of(content[SUM:]):
+                raise ValueError("its checksum does not match")
+            record = msgpack.unpackb(content[SUM:], strict_map_key=False)
             if record["format"] != FORMAT or record["version"] != FORMAT_VERSION:
                 raise ValueError("of another version of Rondo")
             same = record["vocabulary"] == digest(vocabulary)
@@ -189,13 +199,13 @@ class Checkpoint:
             progress = reader.read(record["progress"])
             seen = reader.read(record["seen"])
             progress.seconds = float(record["seconds"])
+            progress.waiting.extendleft(reversed(progress.running.values()))
+            progress.running.clear()
+            progress.register.reopen()
         except (GraphError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise CampaignError(f"{self._path} is damaged: {error}") from None
         if not (isinstance(progress, Progress) and isinstance(seen, Seen)):
             raise CampaignError(f"{self._path} is damaged: it tells of no progress")
-        progress.waiting.extendleft(reversed(progress.running.values()))
-        progress.running.clear()
-        progress.register.reopen()
         return progress, seen
 
 

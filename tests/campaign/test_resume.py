@@ -20,6 +20,7 @@ from rondo._native.behaviour import BehaviourMap
 from rondo.campaign import disk
 from rondo.campaign.exchange import subtracted
 from rondo.campaign.graph import GraphError, Reader, Writer
+from rondo.campaign.keeper import SUM
 from rondo.oracle.result import Identity
 from rondo.search.corpus import Corpus
 from rondo.search.mcmc import Chain
@@ -54,7 +55,7 @@ def launch(folder: Path, environment: dict[str, str], *flags: str) -> subprocess
 
 def checkpoint(folder: Path, member: int = 1) -> dict[str, object]:
     path = folder / "members" / str(member) / "checkpoint"
-    record = msgpack.unpackb(path.read_bytes(), strict_map_key=False)
+    record = msgpack.unpackb(path.read_bytes()[SUM:], strict_map_key=False)
     assert isinstance(record, dict)
     return record
 
