@@ -45,7 +45,7 @@ class Static:
 def typed(value: Any) -> Any:
     """Return a key that tells 1 from True and 1.0, 0.0 from -0.0, inside containers too.
 
-    A list or dict is copied into the key: changed in place, it must not change an older key as well.
+    A list or dict is copied into the key: changed in place, it must not change an older key too.
     """
     if type(value) in (tuple, list):
         return (type(value), *(typed(item) for item in value))
