@@ -159,3 +159,22 @@ def test_the_documentation_lists_exactly_these_constructs() -> None:
         f" {'yes' if construct.guarded else 'no'} |"
         for construct in VOCABULARY.constructs
     ]
+
+
+@pytest.mark.skipif(VERSION != "2.21.0", reason="faults of this version")
+@pytest.mark.parametrize(
+    ("name", "value", "cure"),
+    [("literal_argument", 1, "outermost traces"), ("nested_literal", 1, "inner traces")],
+)
+def test_dropping_one_layer_cures(name: str, value: int, cure: str) -> None:
+    """Which layer is guilty follows from the changes that drop each."""
+    verdicts = {}
+    for layer in FRAMEWORK.layers():
+        writer = Writer(VOCABULARY, "identity", name).call()
+        writer.change(name, "set_literal", value)
+        for action, operand in layer.drop:
+            writer.compiler(action, operand)
+        verdicts[layer.name] = judged(writer.call()).verdict
+    assert verdicts.pop("kernels") == "stateful"
+    assert verdicts.pop("all traces") == "agree"
+    assert [layer for layer, verdict in verdicts.items() if verdict == "agree"] == [cure]

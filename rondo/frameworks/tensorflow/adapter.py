@@ -10,11 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from rondo.frameworks.base import Arm, CallEvents, Framework, Refusal
+from rondo.frameworks.base import Arm, CallEvents, Framework, Layer, Refusal
 from rondo.frameworks.shared.definition import realise_all
 from rondo.frameworks.tensorflow._start import LOG
 from rondo.frameworks.tensorflow.ambient import ambient, seed_everything
-from rondo.frameworks.tensorflow.changes.compiler import COMPILER
+from rondo.frameworks.tensorflow.changes.compiler import COMPILER, LAYERS
 from rondo.frameworks.tensorflow.changes.program import PROGRAM
 from rondo.frameworks.tensorflow.documented import ABLATIONS, RULES, documented_rule
 from rondo.frameworks.tensorflow.environment import describe_environment
@@ -157,6 +157,10 @@ class TensorFlowFramework(Framework):
     def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
         """Return documented limitations of tf.function that tracing again lifts."""
         return ABLATIONS
+
+    def layers(self) -> tuple[Layer, ...]:
+        """Return what TensorFlow retains between calls, innermost first."""
+        return LAYERS
 
     def source_trees(self) -> tuple[str, ...]:
         """Return what traces and keeps traces, in TensorFlow and in Keras."""

@@ -10,6 +10,7 @@ import gc
 
 from tensorflow.python.eager import context
 
+from rondo.frameworks.base import Layer
 from rondo.frameworks.tensorflow.functions import all_functions, forget_traces
 from rondo.frameworks.tensorflow.program import TensorFlowProgram
 from rondo.sequences import vocabulary
@@ -103,3 +104,12 @@ def trace_ahead(program: TensorFlowProgram, value: int) -> None:
     program.function().get_concrete_function(
         training if value == 0 else not training, inputs, passed
     )
+
+
+LAYERS = (
+    Layer("kernels", "kernels of operations and functions", (("clear_kernels", 0),)),
+    Layer("inner traces", "traces of every function but the outermost", (("forget_inner", 0),)),
+    Layer("outermost traces", "traces of the outermost function", (("forget_outermost", 0),)),
+    Layer("all traces", "traces of every function", (("forget_inner", 0), ("forget_outermost", 0))),
+)
+"""What is retained, innermost first, and the changes that drop it alone."""
