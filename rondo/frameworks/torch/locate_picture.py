@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import operator
 import random
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
@@ -101,7 +102,7 @@ class Painter:
         """Whether a file's global is another file's thing: no change of this file touches it."""
         home = getattr(value, "__module__", None)
         if isinstance(value, ModuleType):
-            return value.__name__ in ("torch", "math", "random") or value.__name__.count(".") > 0
+            return _is_installed(value)
         return isinstance(value, (type, FunctionType)) and home != file.__name__
 
     def _walk(self, into: Picture, path: Path, value: Any, seen: set[int], depth: int) -> None:
@@ -137,8 +138,10 @@ class Painter:
             return [("param_groups", groups)]
         if isinstance(value, nn.Module):
             return self._attributes(value)
-        if isinstance(value, (ModuleType, MethodType, Tensor)):
-            return list(vars(value).items()) if isinstance(value, ModuleType) else []
+        if isinstance(value, ModuleType):
+            return [] if _is_installed(value) else list(vars(value).items())
+        if isinstance(value, (MethodType, Tensor)):
+            return []
         if type(value).__module__ in {file.__name__ for file in self.files.values()} | {
             "torch.amp.autocast_mode"
         }:
@@ -164,6 +167,11 @@ class Painter:
             if parameter is not None
         }
         return [*found.items(), *hooks.items(), *parts.items(), *gradients.items()]
+
+
+def _is_installed(module: ModuleType) -> bool:
+    """Whether a module is one that everybody imports, and no object that a construct has made."""
+    return sys.modules.get(module.__name__) is module
 
 
 def _variables(value: object) -> dict[str, Any]:
