@@ -103,7 +103,10 @@ class Exchange:
         return first
 
     def _take_sequences(self, first: dict[str, list[int]]) -> int:
-        changed = self.corpus.stat().st_mtime_ns
+        try:
+            changed = self.corpus.stat().st_mtime_ns
+        except OSError:
+            return 0  # noticed where something is to be written
         if changed == self._corpus_time:
             return 0
         self._corpus_time = changed

@@ -24,6 +24,7 @@ from rondo.campaign.exchange import EVERY, Exchange, Seen
 from rondo.campaign.folder import CampaignError, Member
 from rondo.campaign.graph import GraphError, Reader, Writer
 from rondo.campaign.status import figures
+from rondo.errors import ArtifactError
 from rondo.findings.reproducer import write_atomically
 from rondo.search.behaviour import BehaviourLedger
 from rondo.search.corpus import Corpus, Entry
@@ -79,13 +80,19 @@ class FolderKeeper(Keeper):
         """Write the checkpoint, the figures and what others may use."""
         began = time.monotonic()
         write_atomically(self.member.checkpoint, pack(campaign, self.exchange.seen))
-        with self.member.stats.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"time": round(time.time(), 1), **figures(campaign.snapshot())}))
-            file.write("\n")
+        self._add_figures(campaign)
         self.exchange.publish()
         self._findings = campaign.stats.findings
         took = time.monotonic() - began
         self._due = began + max(SECONDS, took / SHARE)
+
+    def _add_figures(self, campaign: Campaign) -> None:
+        line = json.dumps({"time": round(time.time(), 1), **figures(campaign.snapshot())})
+        try:
+            with self.member.stats.open("a", encoding="utf-8") as file:
+                file.write(f"{line}\n")
+        except OSError as error:
+            raise ArtifactError(f"cannot write {self.member.stats}: {error.strerror}") from None
 
 
 def digest(vocabulary: Vocabulary) -> str:
