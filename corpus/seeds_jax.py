@@ -122,10 +122,6 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
     yield "keys_made_inside", on("identity", "prng_impl_flag").call().call(batch=3)
     yield "typed_or_raw_keys", on("identity", "custom_prng_flag").call().call(batch=3)
     yield "gumbel_noise", on("identity", "gumbel_flag").call().call(batch=3)
-    yield (
-        "nans_allowed",
-        on("identity", "debug_nans_scope").call().change("debug_nans_scope", "visit_scope").call(),
-    )
     yield "scan", on("identity", "scan_length").call().change("scan_length", "set_length", 0).call()
     yield "while_loop", on("identity", "while_loop").call(integer="2").call(integer="5")
     yield "callback", on("identity", "host_callback").call().call()

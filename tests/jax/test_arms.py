@@ -179,7 +179,7 @@ def test_flags_set_by_a_sequence_are_as_before_afterwards() -> None:
 
 def test_debug_nans_looks_at_results_in_every_arm() -> None:
     """A NaN in a result raises in both; what is made on the way is not looked at in either."""
-    writer = Writer(VOCABULARY, "identity", "debug_nans_flag").call()
+    writer = Writer(VOCABULARY, "identity", "debug_nans_flag").call(values="zeros")
     for arm, compiled in ((Arm.EAGER, False), (Arm.RETAINED, True)):
         with opened(FRAMEWORK, writer, arm) as (program, sequence):
             assert program.call(first_call(sequence), compiled=compiled).returned
