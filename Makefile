@@ -13,7 +13,7 @@ NATIVE := $(wildcard rondo/_native/*.pyx rondo/_native/*.pxd rondo/_native/*.h)
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fuzz test lint format bench clean
+.PHONY: help setup fuzz test lint format bench docs clean
 
 help: #- print this list
 	@grep -hE '^[a-z]+:.*#-' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*#- (.*)/  make \1\t\2/' | expand -t 16
@@ -49,6 +49,9 @@ format: $(BUILT) #- have ruff rewrite what it can
 
 bench: $(BUILT) #- measure the throughput that the README quotes
 	$(BIN)/python bench/throughput.py $(FLAGS)
+
+docs: $(BUILT) #- check and build the documentation site
+	$(BIN)/python docs/build.py
 
 clean: #- remove what was built, but neither .venv nor campaign/
 	rm -rf build htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
