@@ -17,14 +17,15 @@ from rondo.oracle.run import Settings, execute
 from rondo.sequences.codec import decode_strict, encode
 
 ROOT = Path(__file__).parents[2]
-shipped = runpy.run_path(str(ROOT / "corpus" / "seeds_tensorflow.py"))
+# Not imported: on the path, the folders beside it would pass for packages of their names.
+SHIPPED = runpy.run_path(str(ROOT / "corpus" / "seeds_tensorflow.py"))
 FRAMEWORK = load_framework("tensorflow")
 VOCABULARY = FRAMEWORK.vocabulary()
 FILES = sorted((ROOT / "corpus" / "tensorflow").glob("*.seq"))
 
 
 def test_files_are_what_the_script_writes() -> None:
-    written = {name: encode(w.sequence()) for name, w in shipped["seeds"](VOCABULARY)}
+    written = {name: encode(w.sequence()) for name, w in SHIPPED["seeds"](VOCABULARY)}
     assert {file.stem: file.read_bytes() for file in FILES} == written
     assert len(FILES) >= 20
 
