@@ -110,7 +110,7 @@ UNSEEN = {
     ("backward_hook", "remove_hooks"): "there are none at first",
     ("forward_hook", "remove_hooks"): "there are none at first",
     ("module_dict", "drop_extra"): "there is none at first",
-    ("held_optimizer", "set_gradients"): "there are some already",
+    ("parametrization", "remove"): "there is none at first",
     ("custom_operator", "register_factor"): "held by torch's registry of operators",
     ("custom_operator", "register_dtype"): "held by torch's registry of operators",
 }

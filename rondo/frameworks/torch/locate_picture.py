@@ -8,6 +8,7 @@ module, in its file or on the classes of that file; two pictures of these tell w
 from __future__ import annotations
 
 import enum
+import itertools
 import operator
 import random
 import sys
@@ -15,6 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from types import FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
@@ -140,8 +142,12 @@ class Painter:
             return self._attributes(value)
         if isinstance(value, ModuleType):
             return [] if _is_installed(value) else list(vars(value).items())
-        if isinstance(value, (MethodType, Tensor)):
-            return []
+        if isinstance(value, MethodType):
+            return [("__self__", value.__self__)]
+        if isinstance(value, partial):
+            return [("func", value.func), ("args", value.args), ("keywords", value.keywords)]
+        if isinstance(value, Tensor):
+            return list(getattr(value, "__dict__", {}).items())
         if type(value).__module__ in {file.__name__ for file in self.files.values()} | {
             "torch.amp.autocast_mode"
         }:
@@ -160,7 +166,9 @@ class Painter:
             for name, value in vars(module).items()
             if name.endswith("_hooks") and name.startswith(("_forward", "_backward")) and value
         }
-        parts = {**module._parameters, **module._buffers, **module._modules}
+        parts: dict[str, Any] = {**module._parameters, **module._buffers, **module._modules}
+        # An attribute of the instance hides a parameter or layer of its name.
+        parts = {name: part for name, part in parts.items() if name not in found}
         gradients = {
             f"{name}.grad": parameter.grad is not None
             for name, parameter in module._parameters.items()
@@ -202,6 +210,9 @@ def describe(value: Any) -> Fact:
         return Fact(hash(value.getstate()), "another state", RNG)
     if isinstance(value, np.random.Generator):
         return Fact(repr(value.bit_generator.state), "another state", RNG)
+    if isinstance(value, np.ndarray):
+        content = blake2b(np.ascontiguousarray(value).tobytes(), digest_size=8).hexdigest()
+        return Fact((id(value), str(value.dtype), value.shape, content), f"array {value.dtype}")
     if isinstance(value, torch.Generator):
         return Fact(_digest(value.get_state()), "another state", RNG)
     if isinstance(value, Tensor):
@@ -225,9 +236,12 @@ def describe(value: Any) -> Fact:
         return Fact((id(value), repr(value.get(None))), repr(value.get(None)))
     if isinstance(value, GeneratorType):
         frame = value.gi_frame
-        return Fact((id(value), frame.f_lasti if frame else -1), "generator")
+        at = (frame.f_lasti, repr(frame.f_locals)) if frame else ()
+        return Fact((id(value), at), "generator")
     if isinstance(value, Iterator):
-        return Fact((id(value), operator.length_hint(value, -1)), f"{type(value).__name__}")
+        counted = repr(value) if isinstance(value, itertools.count) else ""
+        at = (operator.length_hint(value, -1), counted)
+        return Fact((id(value), at), f"{type(value).__name__}")
     if isinstance(value, type):
         return Fact((id(value), tuple(map(id, value.__mro__))), f"class {value.__qualname__}")
     return Fact((id(value), type(value)), f"{type(value).__name__} object")
