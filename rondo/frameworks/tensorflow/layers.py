@@ -115,7 +115,7 @@ class Linear(Module):
 
     def forward(self, x: Any) -> Any:
         """Return x @ weight + bias."""
-        x = tf.tensordot(x, self.weight, 1) if len(x.shape) > 2 else tf.matmul(x, self.weight)
+        x = tf.matmul(x, self.weight)
         return x if self.bias is None else x + self.bias
 
 
@@ -200,8 +200,10 @@ class LayerNorm(Module):
 
     def forward(self, x: Any) -> Any:
         """Normalise."""
-        mean, variance = tf.nn.moments(x, [-1], keepdims=True)
-        return (x - mean) * tf.math.rsqrt(variance + self.eps) * self.weight + self.bias
+        # By hand: `tf.nn.moments` takes twice as many operations.
+        centred = x - tf.reduce_mean(x, -1, keepdims=True)
+        variance = tf.reduce_mean(tf.square(centred), -1, keepdims=True)
+        return centred * tf.math.rsqrt(variance + self.eps) * self.weight + self.bias
 
 
 class Embedding(Module):
