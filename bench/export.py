@@ -5,7 +5,7 @@ shortened first where that takes milliseconds. Each script runs in fresh process
 cannot be imported. Two figures: scripts that show their bug every time, and the median length.
 
     python bench/export.py                10 runs of each script, all back ends
-    python bench/export.py --quick        2 runs of some, cheap back ends
+    python bench/export.py --quick        2 runs of two found bugs
     python bench/export.py --keep FOLDER  write the scripts there too
 """
 
@@ -39,8 +39,7 @@ FOUND = Path(__file__).parent / "bugs" / "found"
 LONGEST = 60
 """Lines that a shortened finding's script may have."""
 MEDIAN = 40
-QUICK = ("list_arg_alias",)
-QUICK_FOUND = 1
+QUICK_FOUND = 2
 SECONDS = 300.0
 """What one run may take: Inductor's first kernel compiles for half a minute on a slow machine."""
 SHORTENING = 300
@@ -78,7 +77,7 @@ def bugs(executor: Executor, wanted: list[str], *, quick: bool) -> Iterator[tupl
     for path in sorted(FOUND.glob("*/reproducer.rondo"))[: QUICK_FOUND if quick else None]:
         yield path.parent.name, replay.read(path).data
     for case in CASES:
-        if (quick and case.name not in QUICK) or (wanted and case.name not in wanted):
+        if quick or (wanted and case.name not in wanted):
             continue
         shown = [b for b in BACKENDS if case.verdict(b) not in ("agree", "documented")]
         if not shown:
