@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from rondo.campaign.preload import check_preloads
 from rondo.errors import ReproducerError, RondoError
 from rondo.findings.locate import Located, locate
 from rondo.findings.replay import Replayable, check_vocabulary, read, shown_alarm
+from rondo.findings.reproducer import save
 from rondo.frameworks.base import Layer
 from rondo.oracle.result import Alarm, Result, Verdict
 from rondo.sequences.codec import decode
@@ -129,6 +130,17 @@ def locate_file(
         return LocatedFile(file, describe(sequence, server.vocabulary), alarm, located)
     finally:
         server.close()
+
+
+def save_layer(file: Path, located: Located) -> None:
+    """Write the located layer into the reproducer `file`, where triage and buckets read it.
+
+    Raises LocateError for a plain sequence, which has no place for it.
+    """
+    recorded = read(file).reproducer
+    if recorded is None:
+        raise LocateError(f"{file} is a plain sequence: there is no reproducer to note a layer in")
+    save(replace(recorded, layer=located.layer), file)
 
 
 def shown_here(laboratory: Laboratory, replayable: Replayable, file: Path) -> Alarm:

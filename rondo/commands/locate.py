@@ -12,15 +12,23 @@ from rondo.commands._options import FRAMEWORK, PRELOAD
 @click.command("locate")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--save", "saves", is_flag=True, help="Write the layer into the reproducer too.")
 @click.option("--timeout", default=120.0, show_default=True, help="Seconds an experiment may take.")
 @FRAMEWORK
 @PRELOAD
 def command(
-    file: Path, as_json: bool, timeout: float, framework: str, preloads: tuple[str, ...]
+    file: Path,
+    as_json: bool,
+    saves: bool,
+    timeout: float,
+    framework: str,
+    preloads: tuple[str, ...],
 ) -> None:
     """Say which retained layer is at fault, what established it, and what no guard mentions."""
     from rondo.campaign.locate_page import print_json, print_page
-    from rondo.campaign.locating import locate_file
+    from rondo.campaign.locating import locate_file, save_layer
 
     found = locate_file(file, framework=framework, preloads=preloads, seconds=timeout)
+    if saves:
+        save_layer(file, found.located)
     (print_json if as_json else print_page)(found)

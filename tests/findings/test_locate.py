@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rondo.campaign.locate_page import page_lines
-from rondo.campaign.locating import LocatedFile
+from rondo.campaign.locating import LocatedFile, LocateError, save_layer
 from rondo.findings.locate import Inspection, Located, locate
+from rondo.findings.reproducer import load, save
 from rondo.frameworks.base import Layer
 from rondo.oracle.result import Alarm, Difference, Identity, Result, StepReport
 from rondo.sequences.codec import decode, encode
@@ -17,6 +20,7 @@ from rondo.sequences.step import Call, Change, Options, Sequence, Step, SubjectS
 from tests.toys import toy_vocabulary
 
 VOCABULARY = toy_vocabulary()
+GOLDEN = Path(__file__).parent / "golden" / "version-1.rondo"
 CODE, DISK, SIZES, BOTH = (
     Change("compiler", 0, 0),
     Change("compiler", 1, 0),
@@ -252,3 +256,17 @@ def test_the_page_names_what_no_guard_mentions() -> None:
     assert "factor.scale: 1.0 -> 2.0   NO GUARD MENTIONS IT" in page
     assert "<- establishes" in page
     assert "<- exposes" in page
+
+
+def test_the_layer_goes_into_the_reproducer_when_asked(tmp_path: Path) -> None:
+    golden = load(GOLDEN)
+    file = tmp_path / "bug.rondo"
+    save(golden, file)
+    found = located(lambda drops, _: CODE not in drops)
+    assert golden.layer == "" != found.layer
+    save_layer(file, found)
+    assert load(file) == replace(golden, layer=found.layer)
+    plain = tmp_path / "plain.seq"
+    plain.write_bytes(golden.data)
+    with pytest.raises(LocateError, match="plain sequence"):
+        save_layer(plain, found)
