@@ -172,6 +172,7 @@ def reference(
 ) -> dict[str, Leaf]:
     """Return the float64 leaves, each with what is behind it."""
     provenance = Provenance(dtype)
+    provenance.give([x, y])
     torch.manual_seed(SEED)
     with provenance, torch.no_grad():
         outputs = {name: operator(x, y) for name, operator in operators.items()}

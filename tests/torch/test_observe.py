@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.testing._internal.two_tensor import TwoTensor
 
 from rondo.frameworks.base import Arm
 from rondo.frameworks.registry import load_framework
@@ -38,6 +39,7 @@ VOCABULARY = FRAMEWORK.vocabulary()
 
 def families(make: Callable[[], Tensor]) -> set[str]:
     provenance = Provenance("float32")
+    provenance.give([GIVEN])
     with provenance:
         tensor = make()
     with annotated_by(provenance):
@@ -63,6 +65,9 @@ GIVEN = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
         (lambda: GIVEN.clone().add_(1), {"arithmetic"}),
         (lambda: torch.linalg.pinv(GIVEN), {"composite"}),
         (lambda: torch.cat([GIVEN + 1, GIVEN.exp()]), {"arithmetic", "transcendental"}),
+        (lambda: torch.tensor([0.5, 2.0]).neg(), set()),
+        (lambda: torch.from_numpy(GIVEN.numpy() * 3).clone(), {"composite"}),
+        (lambda: TwoTensor(GIVEN, GIVEN.clone()).exp().a, {"transcendental"}),
     ],
 )
 def test_a_tensor_knows_the_operators_behind_it(
@@ -110,8 +115,10 @@ def test_random_draws_of_the_reference_are_those_of_a_float32_arm() -> None:
 
 def graded(good: Tensor, bad: Tensor, make: Callable[[Tensor], Tensor], source: Tensor) -> Grade:
     provenance = Provenance("float32")
+    given = source.double()
+    provenance.give([given])
     with provenance:
-        exact = make(source.double())
+        exact = make(given)
     with annotated_by(provenance):
         reference = {"output": tensor_leaf(exact)}
     one, other = (Observation({"output": tensor_leaf(each)}) for each in (good, bad))

@@ -78,6 +78,7 @@ class TorchProgram(Program):
         if arm is Arm.REFERENCE:
             self.module.double()
             self._provenance = Provenance("float32")
+            self._provenance.give([*self.module.parameters(), *self.module.buffers()])
         # AOTAutograd's backward is documented not to be differentiable again.
         self._second_order = settings.backend == "eager"
         self._objects: dict[str, tuple[Target, object]] = {
@@ -142,7 +143,7 @@ class TorchProgram(Program):
         outcome = _Outcome(second_order=self._second_order)
         if self._provenance is not None:
             self._provenance.dtype = computing_dtype(call)
-            self._provenance.forget(tensors_of(list(inputs.arguments.values())))
+            self._provenance.give(inputs.arguments.values())
 
         def run() -> None:
             with self._provenance or nullcontext():

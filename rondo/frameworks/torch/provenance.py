@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
 from torch.utils._pytree import tree_leaves
 
 from rondo.oracle.observation import Leaf, Ranking
@@ -28,6 +28,7 @@ from rondo.oracle.tolerance import (
 )
 
 NOTHING: frozenset[str] = frozenset()
+UNSEEN: frozenset[str] = frozenset({COMPOSITE})
 NOT_ROUNDING = frozenset({EXACT, SELECTION, RANDOM})
 
 CHOOSERS: Mapping[str, tuple[int, int]] = {
@@ -54,6 +55,9 @@ DRAWN_IN_FLOAT32 = frozenset(
 """Random operators that draw other numbers in float64 than in float32, of which half types draw
 roundings: the reference draws in float32 too, and casts."""
 
+LITERALS = frozenset({"lift", "lift_fresh", "lift_fresh_copy"})
+"""Operators that take in what `torch.tensor` has made of Python's numbers."""
+
 LAST_BY_DEFAULT = frozenset({"argsort", "kthvalue", "mode", "sort", "topk"})
 
 
@@ -79,17 +83,19 @@ class Provenance(TorchDispatchMode):
         """Run `func` and note what its outputs inherit."""
         kwargs = kwargs or {}
         result = _run(func, args, kwargs)
+        if func.overloadpacket.__name__ in LITERALS:
+            self.give([result])
+            return result
         if func.is_view:
             return result
-        inputs = [each for each in tree_leaves((args, kwargs)) if isinstance(each, Tensor)]
-        known = [self._families.get(_key(tensor), NOTHING) for tensor in inputs]
+        known = [self._known(tensor) for tensor in _plain_tensors((args, kwargs))]
         inherited = NOTHING.union(*known)
         family = family_of(func)
         families = inherited if family == EXACT else inherited | {family}
         if family not in NOT_ROUNDING and inherited - NOT_ROUNDING:
             families |= {COMPOSITE}
-        for tensor in tree_leaves(result):
-            if isinstance(tensor, Tensor) and _key(tensor):
+        for tensor in _plain_tensors(result):
+            if _key(tensor):
                 self._families[_key(tensor)] = families
                 self._rankings.pop(_key(tensor), None)
         self._note_ranking(func, args, kwargs, result)
@@ -116,19 +122,43 @@ class Provenance(TorchDispatchMode):
             self._rankings[_key(outputs[position])] = (outputs[position], ranking)
 
     def annotate(self, leaf: Leaf, tensor: Tensor) -> Leaf:
-        """Return `leaf` with what is known of `tensor`; one that no operator made is exact."""
+        """Return `leaf` with what is known of `tensor`."""
         key = _key(tensor)
         if not key:
             return leaf
         held, ranking = self._rankings.get(key, (None, None))
         if held is None or held.shape != tensor.shape or held.stride() != tensor.stride():
             ranking = None
-        return replace(leaf, families=self._families.get(key, NOTHING), ranking=ranking)
+        return replace(leaf, families=self._known(tensor), ranking=ranking)
 
-    def forget(self, tensors: Iterable[Tensor]) -> None:
-        """Treat `tensors` as given: they were made unwatched, maybe where others had been."""
-        for tensor in tensors:
-            self._families.pop(_key(tensor), None)
+    def give(self, tensors: Iterable[object]) -> None:
+        """Treat `tensors` as given: no arm computes them, so they are the same bits in all."""
+        for tensor in _plain_tensors(list(tensors)):
+            if _key(tensor):
+                self._families[_key(tensor)] = NOTHING
+
+    def _known(self, tensor: Tensor) -> frozenset[str]:
+        """Return what is behind a tensor; any computation, where nobody saw it made.
+
+        That is what numpy and foreign code make: a compiler may compute it in its own way.
+        """
+        inner = _plain_tensors(tensor)
+        return NOTHING.union(*(self._families.get(_key(each), UNSEEN) for each in inner))
+
+
+def _plain_tensors(value: object) -> list[Tensor]:
+    """Return the tensors in `value`, and for a wrapper subclass those that it wraps.
+
+    The mode sees an operator on the wrapper and none of those that it turns into.
+    """
+    found: list[Tensor] = []
+    for each in tree_leaves(value):
+        if isinstance(each, Tensor) and is_traceable_wrapper_subclass(each):
+            names, _ = each.__tensor_flatten__()
+            found += _plain_tensors([getattr(each, name) for name in names])
+        elif isinstance(each, Tensor):
+            found.append(each)
+    return found
 
 
 def family_of(func: Any) -> str:
