@@ -56,7 +56,8 @@ DRAWN_IN_FLOAT32 = frozenset(
 roundings: the reference draws in float32 too, and casts."""
 
 LITERALS = frozenset({"lift", "lift_fresh", "lift_fresh_copy"})
-"""Operators that take in what `torch.tensor` has made of Python's numbers."""
+"""Operators that take in what `torch.tensor` has made of Python's numbers, and numpy's arrays. A
+single number is taken for Python's."""
 
 LAST_BY_DEFAULT = frozenset({"argsort", "kthvalue", "mode", "sort", "topk"})
 
@@ -83,7 +84,7 @@ class Provenance(TorchDispatchMode):
         """Run `func` and note what its outputs inherit."""
         kwargs = kwargs or {}
         result = _run(func, args, kwargs)
-        if func.overloadpacket.__name__ in LITERALS:
+        if func.overloadpacket.__name__ in LITERALS and result.dim() == 0:
             self.give([result])
             return result
         if func.is_view:
