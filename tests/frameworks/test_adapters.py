@@ -214,7 +214,9 @@ def test_every_architecture_agrees_on_plain_calls(
     for architecture in vocabulary.architectures:
         writer = Writer(vocabulary, architecture.name).call().program("eval").call(batch=3)
         result = judged(framework, writer)
-        if result.verdict not in ("agree", "uncertain") or result.raised:
+        # The smallest architecture does nothing, and some compilers then compile nothing.
+        sound = {"agree", "uncertain", *(["not compiled"] if architecture.name == SMALLEST else [])}
+        if result.verdict not in sound or result.raised:
             failed[architecture.name] = (result.verdict, result.raised, result.alarms)
     assert not failed
 
