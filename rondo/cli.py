@@ -40,7 +40,9 @@ class _Group(click.Group):
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except click.ClickException as error:
-            click.echo(f"error: {error.format_message()}", err=True)
+            told = error.format_message()
+            is_help = told.startswith("Usage:")
+            click.echo(told if is_help else f"error: {' '.join(told.split())}", err=True)
             code = EXIT_BAD_INPUT
         except click.Abort:
             click.echo("error: interrupted", err=True)

@@ -6,8 +6,24 @@ from pathlib import Path
 
 import click
 
+
+def _known_framework(_context: click.Context, _option: click.Parameter, name: str) -> str:
+    """Return the name, of Rondo's adapters or MODULE:NAME. Raises UnknownFrameworkError."""
+    if name != "torch" and ":" not in name:
+        from rondo.errors import UnknownFrameworkError
+        from rondo.frameworks.registry import ADAPTERS
+
+        if name not in ADAPTERS:
+            raise UnknownFrameworkError(name, sorted(ADAPTERS))
+    return name
+
+
 FRAMEWORK = click.option(
-    "--framework", default="torch", show_default=True, help="Whose compiler it is about."
+    "--framework",
+    default="torch",
+    show_default=True,
+    callback=_known_framework,
+    help="Whose compiler it is about, unless a reproducer says so.",
 )
 PRELOAD = click.option(
     "--preload",

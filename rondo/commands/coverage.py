@@ -27,8 +27,10 @@ def command() -> None:
 )
 def coverage_html(folder: Path, out: Path | None) -> None:
     """Write coverage.py's HTML report of the campaign in FOLDER."""
+    from rondo.report.collect import find_folder
     from rondo.report.coverage import write_html
 
+    folder = find_folder(folder)
     out = out or folder / "coverage" / "html"
     try:
         figures = write_html(folder, out)

@@ -32,7 +32,12 @@ def command(
     only after it showed the bug in a fresh process, and none with the compiler switched off.
     """
     from rondo.campaign.exporting import export_file
-    from rondo.findings.reproducer import write_atomically
+    from rondo.findings.reproducer import check_target, write_atomically
+
+    if issue and as_test:
+        raise click.UsageError("--issue and --pytest exclude each other")
+    if out is not None:
+        check_target(out)
 
     exported = export_file(
         file,

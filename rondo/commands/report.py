@@ -23,10 +23,14 @@ def command(folder: Path, out: Path | None, totals: bool, scripts: bool) -> None
 
     The page is one file that needs no network. It can be made while the campaign runs.
     """
-    from rondo.report.collect import collect
+    from rondo.findings.reproducer import check_target
+    from rondo.report.collect import collect, find_folder
     from rondo.report.page import write
 
+    folder = find_folder(folder)
+    out = out or folder / "report.html"
+    check_target(out)
     report = collect(folder, totals=totals, scripts=scripts)
-    out = out or report.folder / "report.html"
     write(report, out)
-    click.echo(f"{len(report.findings)} findings; open {out}")
+    count = len(report.findings)
+    click.echo(f"{count} finding{'s' if count != 1 else ''}; open {out}")

@@ -50,11 +50,12 @@ def command(
     """
     from rondo.campaign.shrinking import Request, default_out, shrink_file
     from rondo.campaign.stop import Stop, StoppedError
+    from rondo.findings.reproducer import check_target
     from rondo.report.shrinking import shown_progress
 
-    request = Request(
-        file, out or default_out(file), framework, preloads, subject, timeout, workers, resume
-    )
+    out = out or default_out(file)
+    check_target(out)
+    request = Request(file, out, framework, preloads, subject, timeout, workers, resume)
     stop = Stop()
     try:
         with stop.listening(), shown_progress() as progress:

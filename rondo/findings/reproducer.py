@@ -261,6 +261,19 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise ArtifactError(f"cannot write {path}: {error.strerror or error}") from None
 
 
+def check_target(path: Path) -> None:
+    """Raise ArtifactError where `path` cannot be written: before minutes are spent on it."""
+    if path.is_dir():
+        raise ArtifactError(f"cannot write {path}: it is a folder")
+    parent = path.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise ArtifactError(f"cannot write {path}: {parent} is no folder")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise ArtifactError(f"cannot write {path}: no permission to write into {parent}")
+
+
 def load(path: Path) -> Reproducer:
     """Read a reproducer. Raises ReproducerError naming the file."""
     try:

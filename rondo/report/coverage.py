@@ -160,7 +160,9 @@ def html(
     lines = read_data(data_dir)
     if not lines:
         raise FileNotFoundError(f"{os.fspath(data_dir)} holds no coverage data")
-    with _loaded(lines) as reporter:
+    # Functions that the compiler made up have names of files that never were: no page for them.
+    there = {name: numbers for name, numbers in lines.items() if os.path.exists(name)}
+    with _loaded(there or lines) as reporter:
         return reporter.html_report(
             directory=os.fspath(out_dir), ignore_errors=True, title=title, skip_empty=True
         )

@@ -15,6 +15,7 @@ batch.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -64,6 +65,7 @@ def subject(
     """
     if not callable(build):
         raise SubjectError("its first argument must be callable and build the model")
+    _check_build(build)
     named = list(shapes) if shapes is not None else _infer(example_inputs)
     if len(named) != len(example_inputs):
         raise SubjectError(f"{len(named)} shapes for {len(example_inputs)} example inputs")
@@ -79,6 +81,23 @@ def subject(
         for name, size in sorted(found.items(), key=lambda item: item[0] != BATCH)
     )
     return UserSubject(build, Schema(dimensions, tuple(inputs)), backends=tuple(backends))
+
+
+def _check_build(build: Callable[..., Any]) -> None:
+    """Raise SubjectError where each arm's call of `build` could only fail."""
+    if not isinstance(build, type) and callable(getattr(build, "forward", None)):
+        raise SubjectError(
+            f"its first argument is a {type(build).__name__} already; give what builds one anew:"
+            " its class, or a function"
+        )
+    try:
+        signature = inspect.signature(build)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind()
+    except TypeError as error:
+        raise SubjectError(f"its first argument is called without arguments: {error}") from None
 
 
 def _usual_sizes(size: int) -> tuple[int, ...]:

@@ -195,4 +195,33 @@ def test_coverage_of_a_campaign_becomes_pages(rondo: Run, tmp_path: Path) -> Non
 def test_coverage_without_data_is_one_clear_line(rondo: Run) -> None:
     done = rondo("coverage", "html", "nowhere")
     assert done.returncode == 2
-    assert done.stderr == "error: nowhere/coverage holds no coverage data\n"
+    assert done.stderr == "error: nowhere is not a folder\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("replay", "f", "--framework", "foo"), "no framework 'foo'; there is "),
+        (("export", "f", "--issue", "--pytest"), "--issue and --pytest exclude each other"),
+        (("export", "f", "--out", "."), "cannot write .: it is a folder"),
+        (("shrink", "f", "--out", "file/x"), "is no folder"),
+        (("report", "campaign", "--out", "."), "cannot write .: it is a folder"),
+        (("list",), "Missing argument"),
+    ],
+)
+def test_what_cannot_end_well_is_not_begun(
+    rondo: Run, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "campaign" / "findings" / "record").mkdir(parents=True)
+    (tmp_path / "file").touch()
+    done = rondo(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_a_command_the_help_is_shown(rondo: Run) -> None:
+    done = rondo()
+    assert done.returncode == 2
+    assert done.stderr.startswith("Usage: ")

@@ -109,6 +109,13 @@ def test_html_is_written_by_coverages_reporter(campaign: Path) -> None:
     assert html(campaign / "coverage", out) == pytest.approx(50.0)
 
 
+@pytest.mark.filterwarnings("error")
+def test_html_leaves_out_files_that_never_were(campaign: Path) -> None:
+    made_up = f"{campaign}/tree/m.py:codegen(prologue)"
+    write_data(campaign / "coverage" / ".coverage.worker1", {made_up: [1]})
+    assert html(campaign / "coverage", campaign / "html") > 0
+
+
 def test_a_folder_without_data_says_so(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="holds no coverage data"):
         html(tmp_path, tmp_path / "html")

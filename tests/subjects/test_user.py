@@ -81,6 +81,26 @@ def test_a_build_that_cannot_be_called_is_refused() -> None:
         subject(3)  # type: ignore[arg-type]
 
 
+class Model:
+    """What a module looks like: called with inputs, built with sizes."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def forward(self, hidden: object) -> object:
+        return hidden
+
+    __call__ = forward
+
+
+def test_a_model_instead_of_what_builds_one_is_refused() -> None:
+    with pytest.raises(SubjectError, match="is a Model already; give what builds one anew"):
+        subject(Model(3), FakeTensor((2, 3)))  # type: ignore[arg-type]
+    with pytest.raises(SubjectError, match="called without arguments: missing a required"):
+        subject(Model, FakeTensor((2, 3)))  # type: ignore[arg-type]
+    assert subject(lambda: Model(3), FakeTensor((2, 3))).schema.inputs
+
+
 MODULE = """
 import rondo
 LEVEL = 1
