@@ -47,7 +47,7 @@ format: $(BUILT) #- have ruff rewrite what it can
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench: $(BUILT) #- measure the throughput that the README quotes
+bench: $(BUILT) #- measure the throughput
 	$(BIN)/python bench/throughput.py $(FLAGS)
 
 docs: $(BUILT) #- check and build the documentation site

@@ -52,9 +52,10 @@ def _steps(located: Located) -> Iterator[str]:
 
 def _difference(located: Located) -> Iterator[str]:
     seen = located.inspection
-    held = "hold" if seen.held else "do not hold"
+    # An entry whose guards do not hold is only the frame's first: the call may have compiled anew.
+    first, held = ("served by", "hold") if seen.held else ("first is", "do not hold")
     yield (
-        f"served by entry {seen.entry} of {seen.frame}, compiled at step {seen.compiled_at};"
+        f"{first} entry {seen.entry} of {seen.frame}, compiled at step {seen.compiled_at};"
         f" its {seen.count} guards {held}"
     )
     yield f"changed since step {seen.since}:"

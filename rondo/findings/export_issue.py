@@ -119,9 +119,11 @@ def _cause(located: Located) -> Iterator[str]:
     if not seen.entry:
         return
     yield ""
+    # An entry whose guards do not hold is only the frame's first: the call may have compiled anew.
     held = "hold" if seen.held else "do not hold"
+    first = "The call is served by" if seen.held else "In front of the call, the first is"
     yield (
-        f"The call is served by entry `{seen.entry}` of `{seen.frame}`, compiled at step"
+        f"{first} entry `{seen.entry}` of `{seen.frame}`, compiled at step"
         f" {seen.compiled_at}; its {seen.count} guards {held}. Changed since:"
     )
     yield ""

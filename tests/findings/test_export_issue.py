@@ -103,4 +103,7 @@ def test_what_was_not_measured_says_so() -> None:
     text = issue_text(issue(effect="dtype", seen=Inspection()))
     assert "float64 reference: does not apply to this effect (dtype)" in text
     assert "served by entry" not in text
+    again = issue_text(issue(seen=Inspection("forward", "0/0", 0, held=False)))
+    assert "served by entry" not in again
+    assert "the first is entry `0/0` of `forward`" in again
     assert "float64 reference: not a float" in issue_text(issue(seen=Inspection()))
