@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -365,3 +367,18 @@ def test_looking_changes_nothing(file: Path) -> None:
         looked = last_of(data, backend, arm, observed=True)
         assert looked == last_of(data, backend, arm, observed=False)
         assert looked[0] or arm is Arm.EAGER, "nothing was compiled"
+
+
+def test_a_random_state_has_one_digest_in_every_process() -> None:
+    program = (
+        "import random; random.seed(7); random.random();"
+        "from rondo.frameworks.python_random import python_random_digest as digest;"
+        "print(digest()); random.gauss(0, 1); print(digest())"
+    )
+    said = {
+        subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout
+        for _ in range(3)
+    }
+    assert len(said) == 1
+    first, second = said.pop().split()
+    assert first != second

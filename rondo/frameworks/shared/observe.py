@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rondo.frameworks.python_random import python_random_digest
 from rondo.oracle.observation import Leaf
 
 TensorLeaf = Callable[[Any], Leaf | None]
@@ -70,7 +71,7 @@ def random_digests() -> dict[str, str]:
     numpy_state: Any = np.random.get_state(legacy=True)
     _, keys, *rest = numpy_state
     digest = blake2b(keys.tobytes() + repr(rest).encode(), digest_size=6).hexdigest()
-    return {"python": f"{hash(random.getstate()) & (2**48 - 1):012x}", "numpy": digest}
+    return {"python": python_random_digest(), "numpy": digest}
 
 
 class RandomStates:

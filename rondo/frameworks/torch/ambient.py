@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from rondo.frameworks.python_random import python_random_digest
+
 
 @dataclass(frozen=True, slots=True)
 class Mode:
@@ -86,12 +88,11 @@ def read_ambient() -> dict[str, str]:
 
 def random_digests() -> dict[str, str]:
     """Return short digests of the three random states a user can see: torch, Python, numpy."""
-    # Hashing the integers of a state is 50 times faster than formatting them.
     numpy_state: Any = np.random.get_state(legacy=True)
     _, keys, *rest = numpy_state
     return {
         "torch": _digest(torch.get_rng_state().numpy().tobytes()),
-        "python": f"{hash(random.getstate()) & (2**48 - 1):012x}",
+        "python": python_random_digest(),
         "numpy": _digest(keys.tobytes() + repr(rest).encode()),
     }
 
