@@ -201,8 +201,10 @@ def new_coverage(core: str) -> Any:
 def lines_differ(unit: Callable[..., None]) -> dict[str, Any]:
     """The lines of one unit under coverage.py and under the tracer: counts, and what differs.
 
-    Garbage is collected inside, or one of the two would see the finalizers of both units.
+    Garbage is collected inside, or one of the two would see the finalizers of both units; and a
+    unit comes first, so that both drop the code of one before them.
     """
+    unit()
     collector = new_coverage("ctrace")
     gc.collect()
     collector.start()
