@@ -167,6 +167,30 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
         .call(),
     )
     yield (
+        "disk_cache_precisions",
+        on("mlp", backend="inductor", cache="disk")
+        .program("eval")
+        .call(grad="no_grad")
+        .call(grad="no_grad", autocast="bfloat16")
+        .call(grad="no_grad", dtype="float64"),
+    )
+    yield (
+        "disk_cache_grad_modes",
+        on("mlp", backend="inductor", cache="disk").call(grad="no_grad").call(backward="once"),
+    )
+    yield (
+        "disk_cache_numbers",
+        on("identity", "float_attribute", backend="inductor", cache="disk")
+        .call()
+        .change("float_attribute", "set_factor", 0)
+        .call()
+        .call(dtype="float64"),
+    )
+    yield (
+        "buffers_updated",
+        on("identity", "buffer_update", backend="aot_eager").call().call(batch=3).call(),
+    )
+    yield (
         "inductor_training",
         on("mlp", backend="inductor").call(backward="once").program("sgd_step").call(),
     )
