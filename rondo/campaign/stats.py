@@ -79,6 +79,7 @@ class Stats:
             "flaky": self.flaky,
             "findings": self.findings,
             "not_compiled": self.not_compiled,
+            "not_comparable": self.verdicts[Verdict.NOT_COMPARABLE.value],
             "uncertain": self.uncertain,
             "documented": self.verdicts[Verdict.DOCUMENTED.value],
             "program_faults": self.program_faults,

@@ -9,6 +9,7 @@ A verdict follows from three comparisons:
     any of these within the margin of the tolerance   uncertain
     raises another exception than eager and reset     stateful
     the reset arm did not compile                     not compiled
+    differs only where eager differs from itself      not comparable
     the compiler refuses as it says it would          documented
 
 Judging goes on after a difference that leaves no trace in program state, and ends at one that does:
@@ -134,12 +135,7 @@ class Judge:
                 Grade.DIFFERENT, effect, EXCEPTION, raising.exception, tuple(mismatches)
             )
         mismatches = self._mismatches(expected, found, position)
-        if not mismatches:
-            return Disagreement(Grade.EQUAL)
-        worst = mismatches[0]
-        return Disagreement(
-            worst.grade, worst.effect, place_of(worst.path), mismatches=tuple(mismatches)
-        )
+        return _worst(mismatches)
 
     def _mismatches(
         self, expected: Observation, found: Observation, position: int
@@ -251,6 +247,26 @@ class Judge:
             verdict = Verdict.SPLIT
         return self._alarm(verdict, position, difference, expected, found, reset)
 
+    def _moving(self, position: int, expected: Observation) -> frozenset[str]:
+        """Return the paths that eager itself does not show twice, EXCEPTION where it is the whole.
+
+        A program that reads a clock, an address or a generator that no seed reaches gives other
+        numbers each time: what compiled code gives then proves nothing. Only asked before an alarm
+        is raised. Repetitions are compared with each other, and not with the first eager run: a
+        compile lies between, and what it left behind in the process must stay an alarm.
+        """
+        first = self.run.repeated(0, position)
+        if not self._differing(expected, first):
+            return frozenset()
+        return self._differing(first, self.run.repeated(1, position))
+
+    def _differing(self, first: Observation, second: Observation) -> frozenset[str]:
+        if first.exception != second.exception:
+            return frozenset({EXCEPTION})
+        mismatches = compare(first, second, lambda: None, ignored=self._ignored)
+        # Atomic additions of a device differ in the last bits each time: tolerances are for those.
+        return frozenset(each.path for each in mismatches if each.grade > Grade.CLOSE)
+
     def _alarm(
         self,
         verdict: Verdict,
@@ -260,6 +276,16 @@ class Judge:
         found: Observation,
         reset: Observation,
     ) -> Judgement:
+        moving = self._moving(position, expected)
+        if moving:
+            if difference.exception or EXCEPTION in moving:
+                kept: list[Mismatch] = []
+            else:
+                kept = [each for each in difference.mismatches if each.path not in moving]
+            if not kept or kept[0].grade < Grade.DIFFERENT:
+                note = f"eager differs from itself in {', '.join(sorted(moving)[:3])}"
+                return Judgement(position, Verdict.NOT_COMPARABLE, reset=reset, note=note)
+            difference = _worst(kept)
         sequence, vocabulary = self.run.sequence, self.run.vocabulary
         identity = Identity(
             verdict=verdict.value,
@@ -276,6 +302,16 @@ class Judge:
         )
         alarm = Alarm(position, identity, differences_of(difference, expected, found, reset))
         return Judgement(position, verdict, alarm, reset)
+
+
+def _worst(mismatches: list[Mismatch]) -> Disagreement:
+    """Return the disagreement that the first, most telling mismatch names."""
+    if not mismatches:
+        return Disagreement(Grade.EQUAL)
+    worst = mismatches[0]
+    return Disagreement(
+        worst.grade, worst.effect, place_of(worst.path), mismatches=tuple(mismatches)
+    )
 
 
 def differences_of(

@@ -19,6 +19,7 @@ class Verdict(Enum):
     DOCUMENTED = "documented"
     UNCERTAIN = "uncertain"
     NOT_COMPILED = "not compiled"
+    NOT_COMPARABLE = "not comparable"
 
     @property
     def alarms(self) -> bool:

@@ -64,6 +64,7 @@ class Run:
         self.vocabulary = vocabulary
         self.seconds: dict[str, float] = {}
         self._reference: list[Observation | None] | None = None
+        self._repeats: list[ArmTrace] = []
 
     def eager(self) -> ArmTrace:
         """Run every step eagerly."""
@@ -126,6 +127,14 @@ class Run:
             self._reference = self._straight(Arm.REFERENCE).observations
         observation = self._reference[position]
         return observation.leaves if observation is not None and observation.returned else None
+
+    def repeated(self, number: int, position: int) -> Observation:
+        """Return what the call at `position` shows in the repetition `number` of the eager arm."""
+        while len(self._repeats) <= number:
+            self._repeats.append(self._straight(Arm.EAGER))
+        observation = self._repeats[number].observations[position]
+        assert observation is not None
+        return observation
 
     def _spend(self, arm: str, began: float) -> None:
         self.seconds[arm] = self.seconds.get(arm, 0.0) + time.perf_counter() - began
@@ -231,7 +240,7 @@ def _overall(judgements: list[Judgement]) -> str:
             return str(verdict.value)
     if verdicts and all(verdict is Verdict.NOT_COMPILED for verdict in verdicts):
         return Verdict.NOT_COMPILED.value
-    for verdict in (Verdict.UNCERTAIN, Verdict.DOCUMENTED):
+    for verdict in (Verdict.NOT_COMPARABLE, Verdict.UNCERTAIN, Verdict.DOCUMENTED):
         if verdict in verdicts:
             return str(verdict.value)
     return str(Verdict.AGREE.value)

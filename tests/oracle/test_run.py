@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from rondo.oracle.result import Result, Verdict
-from rondo.oracle.run import Settings, execute
+from rondo.oracle.run import Run, Settings, execute
 from rondo.sequences.codec import encode
 from rondo.sequences.step import Call, Change, Options, Sequence, Step, SubjectSpec, normalise
-from tests.toy_framework import Entry, ToyFramework, ToyProgram, Trace
+from tests.toy_framework import Entry, Scale, ToyFramework, ToyProgram, Trace
 
 
 @pytest.fixture
@@ -106,6 +108,49 @@ def test_all_arms_apart_is_split(toy: ToyFramework, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(ToyFramework, "compile", compile_worse_each_time)
     assert run(toy, ("scale",), Call()).verdict == "split"
+
+
+@pytest.fixture
+def no_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the float64 arm, against which a program of chance errs without bounds."""
+    monkeypatch.setattr(Run, "reference", lambda self, position: None)
+
+
+@pytest.mark.usefixtures("no_reference")
+def test_a_program_that_differs_from_itself_is_not_comparable(
+    toy: ToyFramework, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr(Scale, "run", lambda self, values: [v + next(ticks) for v in values])
+    result = run(toy, ("scale",), Call(), Call())
+    assert (result.verdict, result.alarms) == ("not comparable", ())
+    assert {step.verdict for step in result.steps} == {"not comparable"}
+    assert result.steps[1].note == "eager differs from itself in output"
+
+
+def test_an_exception_of_chance_is_not_comparable(
+    toy: ToyFramework, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raising = itertools.cycle((1, 0))
+    monkeypatch.setattr(Scale, "run", lambda self, values: [1 / next(raising)])
+    assert run(toy, ("scale",), Call()).verdict == "not comparable"
+
+
+@pytest.mark.usefixtures("no_reference")
+def test_what_a_compile_leaves_in_the_process_is_no_chance(
+    toy: ToyFramework, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eager is another one after the first compile, and stays it: the alarm is kept."""
+    left = []
+    compile_right = ToyFramework.compile
+
+    def compile_leaving(self: ToyFramework, program: ToyProgram):  # type: ignore[no-untyped-def]
+        left.append(1.0)
+        return compile_right(self, program)
+
+    monkeypatch.setattr(ToyFramework, "compile", compile_leaving)
+    monkeypatch.setattr(Scale, "run", lambda self, values: [7.0 if left else 5.0] * len(values))
+    assert run(toy, ("scale",), Call()).alarms
 
 
 def test_code_that_never_served_is_not_agreement(
