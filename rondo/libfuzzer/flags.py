@@ -23,6 +23,7 @@ HELP = """\
 Rondo's flags (libFuzzer's are listed by -help=1):
   --mutator=NAME        who proposes [chain]: Markov chains over sequences (chain), our operators on
                         libFuzzer's pick (havoc), or libFuzzer's byte mutations (libfuzzer)
+  --backend=NAME        another back end than the target's own
   --known=FOLDER        bugs whose reproducers lie below FOLDER are not reported again; repeatable
   --keep-going=0|1      write a crash file for each new bug and go on, not end at the first [0]
   --alarms=0|1          0: only count alarms, for -merge and for measurements [1]
@@ -39,9 +40,10 @@ class TargetUsageError(RondoError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a target was asked to do. The last three are read from libFuzzer's own flags."""
+    """What a target was asked to do. The last four are read from libFuzzer's own flags."""
 
     mutator: str = "chain"
+    backend: str = ""
     known: tuple[Path, ...] = ()
     keep_going: bool = False
     preload: tuple[str, ...] = ()
@@ -51,6 +53,7 @@ class Options:
     artifact_prefix: str = "./"
     max_len: int = DEFAULT_MAX_LEN
     timeout: int = 1200
+    max_total_time: int = 0
 
     @property
     def artifacts(self) -> Path:
@@ -91,8 +94,15 @@ def _positive(text: str) -> int:
     return number
 
 
+def _seconds(text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError("a number of seconds")
+    return int(text)
+
+
 OURS: dict[str, Callable[[str], Any]] = {
     "mutator": _mutator,
+    "backend": str,
     "known": _folder,
     "keep_going": _switch,
     "preload": _file,
@@ -104,6 +114,7 @@ THEIRS: dict[str, Callable[[str], Any]] = {
     "artifact_prefix": str,
     "max_len": _positive,
     "timeout": _positive,
+    "max_total_time": _seconds,
 }
 REPEATED = frozenset({"known", "preload"})
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rondo.errors import RondoError
+from rondo.libfuzzer.budget import Budget, budget_for
 from rondo.libfuzzer.flags import HELP, Options, parse
 from rondo.libfuzzer.janitor import temporary_folder
 
@@ -52,7 +53,8 @@ def fuzz(
         os.environ.update(ENVIRONMENT)
         temporary_folder()
         _load_atheris(options)
-        target = _target(options, framework, backend)
+        budget = budget_for(passed_on, options.max_total_time)
+        target = _target(options, framework, options.backend or backend, budget)
     except RondoError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         sys.exit(error.exit_code)
@@ -109,7 +111,7 @@ def _load_atheris(options: Options) -> None:
     counters.register()
 
 
-def _target(options: Options, framework: str, backend: str) -> FuzzTarget:
+def _target(options: Options, framework: str, backend: str, budget: Budget) -> FuzzTarget:
     """Load the framework, run the preloads and put the target together. Raises RondoError."""
     from rondo.campaign.loading import load
     from rondo.campaign.preload import run_preloads
@@ -124,4 +126,4 @@ def _target(options: Options, framework: str, backend: str) -> FuzzTarget:
         adapter.warm()
     run_preloads(options.preload)
     alarms = Alarms(options, framework, adapter.vocabulary())
-    return FuzzTarget(adapter, backend, options, alarms)
+    return FuzzTarget(adapter, backend, options, alarms, budget)

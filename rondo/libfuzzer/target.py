@@ -24,6 +24,7 @@ from rondo._native.tracer import LineTracer
 from rondo.campaign.corpora import steps_that_fit
 from rondo.frameworks.base import Framework
 from rondo.libfuzzer.alarms import Alarms
+from rondo.libfuzzer.budget import SEED_SHARE, Budget
 from rondo.libfuzzer.flags import Options, TargetUsageError
 from rondo.oracle.result import Result
 from rondo.oracle.run import execute
@@ -44,7 +45,12 @@ class FuzzTarget:
     """One back end of one framework under libFuzzer. Raises TargetUsageError if there is none."""
 
     def __init__(
-        self, framework: Framework, backend: str, options: Options, alarms: Alarms
+        self,
+        framework: Framework,
+        backend: str,
+        options: Options,
+        alarms: Alarms,
+        budget: Budget,
     ) -> None:
         self.framework = framework
         self.vocabulary = framework.vocabulary()
@@ -54,6 +60,7 @@ class FuzzTarget:
         self.backend = self.vocabulary.backends.index(backend)
         self.options = options
         self.alarms = alarms
+        self.budget = budget
         length = min(MAX_LENGTH, max(1, steps_that_fit(options.max_len, self.vocabulary)))
         self.state = SearchState.begin(
             self.vocabulary, Corpus(None, self.vocabulary), max_length=length
@@ -67,12 +74,14 @@ class FuzzTarget:
             about = {"framework": framework.name, "backends": [backend]}
             about |= {"sampler": options.mutator, "trees": list(framework.source_trees())}
             self.record = Record(options.artifacts / FOLDER, about=about)
-        self._seeded = False
+        self._begun = False
 
     # ------------------------------------------------------------------------------------ running
 
     def run_one(self, data: bytes) -> None:
         """Execute what `data` means. Raises ConfirmedBugError at a bug that is not known."""
+        if not self.budget.admits(data):
+            return
         sequence = on_backend(decode(data, self.vocabulary), self.backend)
         if not any(True for _ in sequence.calls()):
             return
@@ -119,8 +128,13 @@ class FuzzTarget:
     # ---------------------------------------------------------------------------------- proposing
 
     def mutate(self, data: bytes, max_size: int, seed: int) -> bytes:
-        """Return the next input: a proposal of the chains, or with `havoc` a mutation of `data`."""
-        self._seed(seed)
+        """Return the next input: a proposal of the chains, or with `havoc` a mutation of `data`.
+
+        Now and then it is a seed for which there was no time.
+        """
+        self._begin(seed)
+        if (put_off := self.budget.proposal(max_size)) is not None:
+            return put_off
         if self.options.mutator == "havoc":
             return self._havoc(data, max_size, Random(seed))
         proposal = encode(self.sampler.propose())
@@ -137,11 +151,15 @@ class FuzzTarget:
         self.state.library.add(on_backend(decode(other, self.vocabulary), self.backend))
         return self.mutate(data, max_size, seed)
 
-    def _seed(self, seed: int) -> None:
-        """Let every choice of the chains follow libFuzzer's -seed."""
-        if not self._seeded:
-            self._seeded = True
-            self.sampler.rng.seed(seed)
+    def _begin(self, seed: int) -> None:
+        """Let every choice of the chains follow libFuzzer's -seed, and tell of seeds put off."""
+        if self._begun:
+            return
+        self._begun = True
+        self.sampler.rng.seed(seed)
+        if count := len(self.budget.deferred):
+            half = f"{SEED_SHARE:.0%} of -max_total_time"
+            self.alarms.say(f"{half} is over: {count} seeds come later, among the proposals")
 
     def _havoc(self, data: bytes, max_size: int, rng: Random) -> bytes:
         sequence = self._admitted(data, rng)

@@ -83,6 +83,33 @@ def test_features_rise_and_the_end_is_clean(target: Run, tmp_path: Path) -> None
     assert list((tmp_path / "findings" / "record").glob("*.jsonl"))
 
 
+SLOW = """
+import time
+from rondo.libfuzzer import target
+
+quick = target.execute
+
+def execute(*arguments, **options):
+    time.sleep(0.5)
+    return quick(*arguments, **options)
+
+target.execute = execute
+"""
+"""A preload that makes every execution take as long as one of a real compiler."""
+
+
+def test_more_seeds_than_there_is_time_for_leave_half_of_it(target: Run, tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    seeds = {f"seed{n}": HARMLESS + b"\0\0" * n for n in range(40)}
+    done = target(
+        "-max_total_time=5", "-seed=1", "--alarms=0", "--lines=0", "--preload=slow.py", **seeds
+    )
+    assert done.returncode == 0, done.stderr
+    (left,) = re.findall(r"RONDO: 50% .*: (\d+) seeds come later", done.stderr)
+    assert int(left) >= 40 - 5, "half a second each, half of five seconds"
+    assert re.search(r"NEW .* MS: \d+ Custom", done.stderr), "the other half was for proposals"
+
+
 def test_equal_seeds_propose_equal_inputs(target: Run, tmp_path: Path) -> None:
     kept = []
     for _ in range(2):
@@ -187,6 +214,7 @@ def test_temporary_files_go_with_the_process(target: Run, tmp_path: Path) -> Non
         ("--keep-going=yes", "--keep-going=yes: 0 or 1"),
         ("--preload=missing.py", "--preload=missing.py: a readable file"),
         ("--colour=1", "unknown flag --colour=1"),
+        ("-max_total_time=soon", "-max_total_time=soon: a number of seconds"),
         ("-max_len=0", "-max_len=0: a positive number"),
     ],
 )
@@ -203,10 +231,15 @@ def test_a_short_max_len_is_kept(target: Run, tmp_path: Path) -> None:
     assert all(len(path.read_bytes()) <= 20 for path in (tmp_path / "new").iterdir())
 
 
-def test_an_unknown_back_end_is_one_line(target: Run, tmp_path: Path) -> None:
-    script = tmp_path / "fuzz_toy.py"
-    script.write_text(script.read_text().replace("shallow", "bottomless"))
-    done = target("-runs=1")
+def test_another_back_end_may_be_named(target: Run, tmp_path: Path) -> None:
+    done = target("-runs=2", "--backend=deep", "--record=1", harmless=HARMLESS)
+    assert done.returncode == 0, done.stderr
+    (record,) = (tmp_path / "findings" / "record").glob("*.jsonl")
+    assert '"backends": ["deep"]' in record.read_text().splitlines()[0]
+
+
+def test_an_unknown_back_end_is_one_line(target: Run) -> None:
+    done = target("-runs=1", "--backend=bottomless")
     assert done.returncode == 2
     last = done.stderr.strip().splitlines()[-1]
     assert last == "error: no back end 'bottomless'; there is shallow, deep"
