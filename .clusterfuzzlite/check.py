@@ -14,11 +14,13 @@ so what is run is the installed package and not the checkout.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -31,8 +33,8 @@ COMPILE = """#!/bin/bash -eu
 # As base-builder-python's: compile_python_fuzzer FILE [PyInstaller's arguments]
 name=$(basename -s .py "$1")
 if [ "${PACK:-}" = 1 ]; then
-  pyinstaller --noconfirm --distpath "$OUT" --workpath "$WORK" --specpath "$WORK" --onefile \\
-    --name "$name.pkg" "${@:2}" "$1"
+  "$PYTHON" -m PyInstaller --noconfirm --onefile --distpath "$OUT" --workpath "$WORK" \\
+    --specpath "$WORK" --name "$name.pkg" "${@:2}" "$1"
 else
   cp "$1" "$OUT/$name.py"
   run='exec "%s" "$(dirname "$0")/%s.py" "$@"'
@@ -119,14 +121,20 @@ def check_out(out: Path) -> None:
         wrapper = out / name
         expect(os.access(wrapper, os.X_OK), f"$OUT/{name} is not executable")
         expect(MARK in wrapper.read_text(), f"$OUT/{name} is not recognised as a fuzzer")
-        expect(os.access(out / f"{name}.pkg", os.X_OK), f"$OUT/{name}.pkg is missing")
         with zipfile.ZipFile(out / f"{name}_seed_corpus.zip") as seeds:
             names = seeds.namelist()
             expect(len(names) == len(set(names)) > 0, f"{name}: seeds {len(names)}, not distinct")
             starts = {seeds.read(each)[:2] for each in names}
             expect(starts == {b"RQ"}, f"{name}: not all of its seeds are sequences")
         expect((out / f"{name}.options").is_file(), f"$OUT/{name}.options is missing")
+    packages = list(out.glob("fuzz_*.pkg"))
+    expect(len(packages) == 1, f"$OUT holds {len(packages)} packages, where one serves all targets")
     expect(bool(list((out / "known").rglob("*.rondo"))), "$OUT/known holds no reproducers")
+
+
+def megabytes(folder: Path) -> int:
+    """Return the size of what lies below `folder`."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) // 2**20
 
 
 def run_targets(out: Path, work: Path) -> None:
@@ -138,13 +146,15 @@ def run_targets(out: Path, work: Path) -> None:
                 seeds.extract(each, folder / "seeds")
         environment = {**os.environ, "PYTHONPATH": str(work / "site")}
         command = [str(out / name), "-runs=6", "-seed=1", "--keep-going=1", str(folder / "seeds")]
+        began = time.monotonic()
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, check=False
         )
         expect(done.returncode == 0, f"{name}: exit code {done.returncode}\n{done.stderr[-2000:]}")
         features = [int(number) for number in re.findall(r" ft: (\d+)", done.stderr)]
         expect(bool(features) and features[-1] > 0, f"{name}: no features\n{done.stderr[-2000:]}")
-        print(f"{name}: runs from $OUT, ft: {features[-1]}")
+        seconds = time.monotonic() - began
+        print(f"{name}: runs from $OUT, ft: {features[-1]}, {seconds:.0f} s", flush=True)
 
 
 def main() -> int:
@@ -155,13 +165,20 @@ def main() -> int:
     options = parser.parse_args()
     try:
         check_layout()
-        print("layout: as expected")
+        print("layout: as expected", flush=True)
+        if options.pack and importlib.util.find_spec("PyInstaller") is None:
+            raise CheckError("--pack needs PyInstaller: pip install pyinstaller")
         if not options.layout:
             with tempfile.TemporaryDirectory(prefix="rondo-oss-fuzz-") as folder:
                 work = Path(folder)
+                began = time.monotonic()
                 out = build(work, pack=options.pack)
                 check_out(out)
-                print(f"$OUT: {len(targets())} targets with seeds, options and known bugs")
+                print(
+                    f"$OUT: {len(targets())} targets with seeds, options and known bugs,"
+                    f" {megabytes(out)} MB in {time.monotonic() - began:.0f} s",
+                    flush=True,
+                )
                 run_targets(out, work)
     except (CheckError, subprocess.CalledProcessError) as error:
         print(f"error: {error}", file=sys.stderr)
