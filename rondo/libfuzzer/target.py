@@ -37,6 +37,8 @@ from rondo.sequences.mutate import MutationContext, apply_havoc
 from rondo.sequences.step import Sequence
 
 HALF = counters.SIZE // 2
+NOTE_SECONDS = 5.0
+"""A moment of the record at least so often, so that it tells how long nothing new was met."""
 MOST_MUTATIONS = 6
 """Mutations stacked by `havoc`, as in the baselines of `rondo.fuzz`."""
 
@@ -75,6 +77,7 @@ class FuzzTarget:
             about |= {"sampler": options.mutator, "trees": list(framework.source_trees())}
             self.record = Record(options.artifacts / FOLDER, about=about)
         self._begun = False
+        self._noted = 0.0
 
     # ------------------------------------------------------------------------------------ running
 
@@ -121,7 +124,9 @@ class FuzzTarget:
             "findings": self.alarms.findings,
             "alarms": sum(self.state.alarms.values()),
         }
-        if new or self.executions & (self.executions - 1) == 0:
+        now = time.monotonic()
+        if new or now - self._noted >= NOTE_SECONDS:
+            self._noted = now
             self.record.note(figures)
         self.record.save_ledger_now_and_then(self.state.ledger)
 
