@@ -46,15 +46,11 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class ArmRow:
-    """One step with what each arm showed, and whether a compiled arm differs from eager."""
+    """One step, and for each arm its name, what it showed and whether that differs from eager."""
 
     text: str
     verdict: str
-    eager: str
-    retained: str
-    reset: str
-    retained_differs: bool
-    reset_differs: bool
+    arms: tuple[tuple[str, str, bool], ...]
     exposing: bool
 
 
@@ -64,6 +60,7 @@ class Card:
 
     name: str
     title: str
+    brief: str
     reproducer: Any
     script: Any
     subject: str
@@ -148,8 +145,16 @@ def _tiles(report: Report) -> Iterator[Tile]:
         yield Tile("in the corpus", short_number(totals["corpus"]))
     seconds = totals.get("seconds", 0)
     if seconds:
-        yield Tile("hours:minutes", f"{int(seconds // 3600)}:{int(seconds % 3600 // 60):02}")
+        yield Tile("of fuzzing", _duration(seconds))
         yield Tile("executions/s", f"{totals.get('executions', 0) / seconds:.1f}")
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in the largest unit of which there are at least two."""
+    minutes, hours = round(seconds / 60), round(seconds / 3600)
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 120 else f"{hours} h"
 
 
 def _card(finding: Finding, report: Report) -> Card:
@@ -170,6 +175,9 @@ def _card(finding: Finding, report: Report) -> Card:
     return Card(
         name=finding.name,
         title=finding.title,
+        brief=", ".join(
+            filter(None, (found.identity.verdict, found.identity.backend, found.layer))
+        ),
         reproducer=found,
         script=finding.script,
         subject=" + ".join([str(decoded.get("architecture", "?")), *map(str, constructs)]),
@@ -189,14 +197,14 @@ def _safe_link(url: str) -> str:
 
 def _rows(steps: tuple[StepReport, ...], exposing: int) -> Iterator[ArmRow]:
     for position, step in enumerate(steps):
+        shown = (("eager", step.eager), ("retained", step.retained), ("reset", step.reset))
         yield ArmRow(
             text=step.text,
             verdict=f"{step.verdict} {step.note}".strip(),
-            eager=step.eager[:DIGEST],
-            retained=step.retained[:DIGEST],
-            reset=step.reset[:DIGEST],
-            retained_differs=bool(step.retained) and step.retained != step.eager,
-            reset_differs=bool(step.reset) and step.reset != step.eager,
+            arms=tuple(
+                (arm, digest[:DIGEST], bool(digest) and digest != step.eager)
+                for arm, digest in shown
+            ),
             exposing=position == exposing,
         )
 

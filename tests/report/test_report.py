@@ -18,7 +18,7 @@ from rondo.cli import main
 from rondo.commands.coverage import command as coverage
 from rondo.commands.report import command
 from rondo.report.collect import ReportError, collect, guess_trees, kind_of
-from rondo.report.page import render, write
+from rondo.report.page import _duration, render, write
 from rondo.report.plot import MOST_POINTS, growth_chart, nice_step, short_number, thinned
 from tests.report.campaign_folder import EVIL, make_campaign
 
@@ -152,8 +152,8 @@ def test_texts_of_a_reproducer_are_text_on_the_page(page: Path) -> None:
 
 def test_arms_stand_side_by_side_and_the_differing_one_is_marked(page: Path) -> None:
     html = page.read_text()
-    assert '<td class="digest differs">cccccccc</td>' in html
-    assert '<td class="digest">bbbbbbbb</td>' in html
+    assert '<td data-arm="retained" class="digest differs">cccccccc</td>' in html
+    assert '<td data-arm="eager" class="digest">bbbbbbbb</td>' in html
     assert html.count('<tr class="exposing">') == 2
     assert "layer: dynamo-guards" in html
     assert "not located" in html
@@ -311,3 +311,19 @@ def test_the_terminal_gets_the_same_figures_by_tree_and_by_kind(folder: Path) ->
     total = sum(kind.distinct for kind in report.behaviours)
     assert printed.splitlines()[-1].split() == ["total", str(total), "behaviours"]
     assert len(printed.splitlines()) == len(report.trees) + len(report.behaviours) + 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(59.6, "60 s"), (119, "119 s"), (900, "15 min"), (28800, "8 h")]
+)
+def test_times_are_told_in_one_unit(seconds: float, shown: str) -> None:
+    assert _duration(seconds) == shown
+
+
+def test_findings_are_listed_above_their_cards(page: Path) -> None:
+    html = page.read_text()
+    contents = html[html.index('<ol class="contents">') : html.index("</ol>")]
+    names = re.findall(r'<article id="([^"]+)">', html)
+    assert re.findall(r'href="#([^"]+)"', contents) == names
+    assert len(names) > 1
+    assert "stateful, eager, dynamo-guards" in contents
