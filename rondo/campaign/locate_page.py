@@ -29,7 +29,7 @@ def page_lines(found: LocatedFile) -> Iterator[str]:
     yield f"back ends: {', '.join(f'{name} {outcome}' for name, outcome in located.ladder)}"
     yield ""
     yield from _steps(located)
-    if located.inspection.entry:
+    if located.inspection.entry or located.inspection.changed:
         yield ""
         yield from _difference(located)
     yield ""
@@ -52,17 +52,22 @@ def _steps(located: Located) -> Iterator[str]:
 
 def _difference(located: Located) -> Iterator[str]:
     seen = located.inspection
-    # An entry whose guards do not hold is only the frame's first: the call may have compiled anew.
-    first, held = ("served by", "hold") if seen.held else ("first is", "do not hold")
-    yield (
-        f"{first} entry {seen.entry} of {seen.frame}, compiled at step {seen.compiled_at};"
-        f" its {seen.count} guards {held}"
-    )
+    if seen.entry:
+        first = "served by" if located.served else "compiled anew as"
+        at = f", compiled at step {seen.compiled_at}" if located.served else ""
+        held = "hold" if seen.held else "do not hold"
+        yield f"{first} entry {seen.entry} of {seen.frame}{at}; its {seen.count} guards {held}"
+    else:
+        yield "no compiled code served the exposing call"
+    for relation in seen.broken:
+        yield f"its trace relied on {relation}, which does not hold"
     yield f"changed since step {seen.since}:"
     for touched in seen.changed:
-        yield from _touched(touched)
+        yield from _touched(touched, served=located.served)
     if not seen.changed:
         yield "  nothing that a forward can read"
+    if not seen.entry:
+        return
     yield f"guards on the program ({len(seen.guards)}):"
     for kind, text in seen.guards[-SHOWN_GUARDS:]:
         yield f"  {kind:16} {text}"[:WIDE]
@@ -70,11 +75,13 @@ def _difference(located: Located) -> Iterator[str]:
         yield f"  ... and {len(seen.guards) - SHOWN_GUARDS} more (--json)"
 
 
-def _touched(touched: Touched) -> Iterator[str]:
+def _touched(touched: Touched, *, served: bool) -> Iterator[str]:
     same = touched.before == touched.after
     how = f"another {touched.after}" if same else f"{touched.before} -> {touched.after}"
     if touched.kind not in GUARDABLE:
         yield f"  {touched.path}: {touched.kind}"
+    elif not served:
+        yield f"  {touched.path}: {how}"
     elif not touched.guards:
         yield f"  {touched.path}: {how}   NO GUARD MENTIONS IT"
     else:

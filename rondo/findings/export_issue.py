@@ -116,21 +116,29 @@ def _description(issue: Issue) -> Iterator[str]:
 def _cause(located: Located) -> Iterator[str]:
     yield f"Layer: **{located.layer}**: {located.why}."
     seen = located.inspection
-    if not seen.entry:
+    if not (seen.entry or seen.changed):
         return
     yield ""
-    # An entry whose guards do not hold is only the frame's first: the call may have compiled anew.
-    held = "hold" if seen.held else "do not hold"
-    first = "The call is served by" if seen.held else "In front of the call, the first is"
-    yield (
-        f"{first} entry `{seen.entry}` of `{seen.frame}`, compiled at step"
-        f" {seen.compiled_at}; its {seen.count} guards {held}. Changed since:"
-    )
+    if seen.entry:
+        how = "served by" if located.served else "compiled anew, as"
+        at = f", compiled at step {seen.compiled_at}" if located.served else ""
+        held = "hold" if seen.held else "do not hold"
+        yield (
+            f"The call is {how} entry `{seen.entry}` of `{seen.frame}`{at}; its {seen.count}"
+            f" guards {held}."
+        )
+    else:
+        yield "No compiled code served the call."
+    for relation in seen.broken:
+        yield f"Its trace relied on `{relation}`, which does not hold."
+    yield f"Changed since step {seen.since}:"
     yield ""
     for touched in seen.changed:
-        yield f"- `{touched.path}`: {_how(touched)}"
+        yield f"- `{touched.path}`: {_how(touched, served=located.served)}"
     if not seen.changed:
         yield "- nothing that the forward can read"
+    if not seen.entry:
+        return
     yield ""
     yield "Its last guards on the program:"
     yield ""
@@ -140,11 +148,13 @@ def _cause(located: Located) -> Iterator[str]:
     yield 'All of them: `TORCH_LOGS="guards,recompiles" python script.py`.'
 
 
-def _how(touched: Touched) -> str:
+def _how(touched: Touched, *, served: bool) -> str:
     if touched.kind not in GUARDABLE:
         return touched.kind
     same = touched.before == touched.after
     how = f"another {touched.after}" if same else f"{touched.before} -> {touched.after}"
+    if not served:
+        return how
     if not touched.guards:
         return f"{how}; **no guard mentions it**"
     return f"{how}; guarded by `{touched.guards[0]}`"

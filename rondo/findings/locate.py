@@ -80,6 +80,8 @@ class Inspection:
     held: bool = True
     count: int = 0
     guards: tuple[tuple[str, str], ...] = ()
+    broken: tuple[str, ...] = ()
+    """Relations that the entry's trace relied on and that do not hold at the exposing call."""
     changed: tuple[Touched, ...] = ()
     leaked: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
@@ -102,7 +104,7 @@ class Inspection:
             name: data[name] for name in ("frame", "entry", "compiled_at", "since", "held", "count")
         }
         many: dict[str, Any] = {
-            name: tuple(data[name]) for name in ("leaked", "drawn", "drifted", "errors")
+            name: tuple(data[name]) for name in ("broken", "leaked", "drawn", "drifted", "errors")
         }
         return cls(guards=guards, changed=changed, **plain, **many)
 
@@ -128,12 +130,17 @@ class Located:
     """Outcomes under other compile options, asked for reports only."""
 
     @property
+    def served(self) -> bool:
+        """Whether the exposing call was served by an entry that an earlier call had compiled."""
+        return 0 <= self.inspection.compiled_at < self.exposing
+
+    @property
     def unguarded(self) -> tuple[Touched, ...]:
-        """What changed and no guard of the served entry mentions."""
+        """What changed and no guard of the served entry mentions; nothing where none served."""
         return tuple(
             touched
             for touched in self.inspection.changed
-            if not touched.guards and touched.kind in GUARDABLE
+            if self.served and not touched.guards and touched.kind in GUARDABLE
         )
 
 
@@ -298,6 +305,9 @@ class Locator:
         bare = [touched for touched in changes if not touched.guards]
         if served and not (seen.held and seen.count):
             return FRAMES, "an entry was served although its guards do not hold"
+        if served and seen.broken:
+            relied = ", ".join(seen.broken)
+            return GUARDS, f"its trace relied on {relied}; that does not hold, and has no guard"
         if BELOW.get(first) == CODEGEN:
             return CODEGEN, "only Inductor shows it, and compiled code is what it retains"
         if served and changes:
@@ -312,6 +322,11 @@ class Locator:
             return BELOW[first], f"{first} shows it first, and nothing changed that has a guard"
         if served:
             return FRAMES, "an entry was served again and nothing changed that has a guard"
+        if seen.compiled_at < 0:
+            return (
+                UNKNOWN,
+                "no compiled code served the exposing call; dropping it cures",
+            )
         return UNKNOWN, "the exposing call was compiled anew, and dropping compiled code cures it"
 
     def _drift(self, seen: Inspection) -> str:

@@ -103,7 +103,18 @@ def test_what_was_not_measured_says_so() -> None:
     text = issue_text(issue(effect="dtype", seen=Inspection()))
     assert "float64 reference: does not apply to this effect (dtype)" in text
     assert "served by entry" not in text
-    again = issue_text(issue(seen=Inspection("forward", "0/0", 0, held=False)))
-    assert "served by entry" not in again
-    assert "the first is entry `0/0` of `forward`" in again
     assert "float64 reference: not a float" in issue_text(issue(seen=Inspection()))
+
+
+def test_what_served_the_call_is_told() -> None:
+    stale = issue_text(issue(seen=replace(SEEN, held=False)))
+    assert "served by entry `0/0` of `forward`, compiled at step 0; its 42 guards do not" in stale
+    anew = issue_text(issue(seen=replace(SEEN, compiled_at=2)))
+    assert "compiled anew, as entry `0/0` of `forward`; its 42 guards hold." in anew
+    assert "`file.Knobs.shift`: absent -> 2.0\n" in anew
+    none = issue_text(issue(seen=replace(SEEN, frame="", entry="", compiled_at=-1, guards=())))
+    assert "No compiled code served the call." in none
+    assert "`file.Knobs.shift`: absent -> 2.0\n" in none
+    assert "Its last guards" not in none
+    relation = issue_text(issue(seen=replace(SEEN, broken=("4 <= hidden.size()[0]",))))
+    assert "relied on `4 <= hidden.size()[0]`, which does not hold" in relation

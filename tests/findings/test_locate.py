@@ -44,6 +44,7 @@ SERVED = {
     "held": True,
     "count": 9,
     "guards": [["TYPE_MATCH", "type of factor"]],
+    "broken": [],
     "changed": [],
     "leaked": [],
     "drawn": [],
@@ -159,6 +160,12 @@ CASES: dict[str, tuple[Rule, dict[str, Any], str, tuple[str, ...]]] = {
         "dynamo-frame cache",
         ("compiled code",),
     ),
+    "a relation that is not guarded": (
+        lambda drops, _: CODE not in drops,
+        {"changed": [change(guards=("batch is an int",))], "broken": ["4 <= batch"]},
+        "dynamo-guards",
+        ("compiled code",),
+    ),
     "a generator": (
         lambda drops, _: CODE not in drops,
         {"changed": [change("random state")], "drawn": ["python"]},
@@ -256,6 +263,27 @@ def test_the_page_names_what_no_guard_mentions() -> None:
     assert "factor.scale: 1.0 -> 2.0   NO GUARD MENTIONS IT" in page
     assert "<- establishes" in page
     assert "<- exposes" in page
+    assert "served by entry 0/0 of forward, compiled at step 0; its 9 guards hold" in page
+
+
+def test_the_page_says_what_served_the_call() -> None:
+    def page(seen: dict[str, Any]) -> str:
+        found = located(lambda drops, _: CODE not in drops, {"changed": [change()], **seen})
+        return "\n".join(page_lines(LocatedFile(GOLDEN, {}, Alarm(0, identity(), ()), found)))
+
+    anew = page({"compiled_at": EXPOSING})
+    assert "compiled anew as entry 0/0 of forward; its 9 guards hold" in anew
+    none = page({"compiled_at": -1, "entry": "", "frame": ""})
+    assert "no compiled code served the exposing call" in none
+    for text in (anew, none):
+        assert "NO GUARD MENTIONS IT" not in text
+        assert "factor.scale: 1.0 -> 2.0" in text
+    assert "relied on 4 <= batch, which does not hold" in page({"broken": ["4 <= batch"]})
+
+
+def test_relations_that_hold_no_more_are_named() -> None:
+    found = located(lambda drops, _: CODE not in drops, {"broken": ["4 <= batch"]})
+    assert "4 <= batch" in found.why
 
 
 def test_the_layer_goes_into_the_reproducer_when_asked(tmp_path: Path) -> None:

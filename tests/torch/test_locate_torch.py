@@ -82,6 +82,67 @@ def test_a_guarded_change_is_compiled_anew() -> None:
     assert [touched.path for touched in seen.changed] == ["float_attribute.factor"]
 
 
+def test_the_entry_that_served_is_named_though_another_was_made_later() -> None:
+    back = inspect(on("float_attribute").call(grad="no_grad").call().call(grad="no_grad"))
+    assert (back.entry, back.compiled_at, back.since) == ("0/0", 0, 0)
+
+
+def test_a_call_that_raises_while_it_compiles_was_served_by_no_entry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from torch._dynamo.output_graph import OutputGraph
+
+    compile_graph = OutputGraph.call_user_compiler
+
+    def failing(self: Any, *rest: Any, **named: Any) -> Any:
+        made.append(None)
+        if len(made) > 1:
+            raise RuntimeError("the back end fails")
+        return compile_graph(self, *rest, **named)
+
+    made: list[None] = []
+    monkeypatch.setattr(OutputGraph, "call_user_compiler", failing)
+    seen = inspect(on("float_attribute").call().change("float_attribute", "set_factor").call())
+    assert len(made) > 1
+    assert (seen.entry, seen.compiled_at, seen.count) == ("", -1, 0)
+    assert [touched.path for touched in seen.changed] == ["float_attribute.factor"]
+
+
+def test_beyond_the_recompile_limit_no_entry_serves() -> None:
+    writer = on("float_attribute").compiler("recompile_limit", 0).call()
+    seen = inspect(writer.change("float_attribute", "set_factor").call())
+    assert (seen.entry, seen.compiled_at) == ("", -1)
+
+
+def test_guards_of_every_frame_that_ran_count() -> None:
+    seen = inspect(
+        on("graph_break", "class_attribute").call().change("class_attribute", "hide_shift").call()
+    )
+    touched = {each.path: each.guards for each in seen.changed}
+    assert touched["class_attribute.Knobs.shift"] == ()
+    assert "len(graph_break.history) == 1" in touched["graph_break.history"]
+
+
+def test_a_relation_that_a_trace_relied_on_and_nobody_guards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from torch._dynamo.guards import GuardBuilder
+
+    guard = GuardBuilder.SHAPE_ENV
+    calls = on("size_branch").call(batch=4).call(batch=8).call(batch=2)
+    assert inspect(calls).broken == ()
+
+    def unguarded(self: Any, *rest: Any) -> None:
+        self.add_python_lambda_leaf_guard_to_root = lambda *rest, **named: None
+        guard(self, *rest)
+        del self.add_python_lambda_leaf_guard_to_root
+
+    monkeypatch.setattr(GuardBuilder, "SHAPE_ENV", unguarded)
+    seen = inspect(calls)
+    assert (seen.compiled_at, seen.held) == (1, True)
+    assert any(text.startswith("4 <= ") for text in seen.broken)
+
+
 def test_floats_are_held_against_float64() -> None:
     seen = inspect(on("class_attribute").call().change("class_attribute", "hide_shift").call())
     eager, retained, equal = seen.errors

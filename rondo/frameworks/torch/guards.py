@@ -54,6 +54,8 @@ class Names:
     inputs: tuple[str, ...]
     scope: Mapping[str, Any]
     """`L` and `G` of the frame, to see which class a `type(...)` in a source means."""
+    part: str = ""
+    """The part that the frame's `self` is; empty where it is the whole subject."""
 
     def path(self, source: str) -> Path:
         """Return the path that a guard's source means."""
@@ -65,6 +67,8 @@ class Names:
     def _named(self, pieces: list[str]) -> Path:
         if pieces[:2] == ["L", "self"]:
             rest = pieces[2:]
+            if self.part:
+                return ("self", self.part, *rest)
             if rest[:1] == ["tail"] and len(rest) > 1 and rest[1].isdigit():
                 return ("self", self.constructs[int(rest[1])], *rest[2:])
             return ("self", *rest)
@@ -170,7 +174,11 @@ def readable(text: str, names: Names) -> str:
     text = re.sub(r"G\['__import_(?:\w*_dot_)?(\w+?)'\]", r"\1", text)
     text = re.sub(r"G\['__builtins_dict__\w*'\]\['(\w+)'\]", r"builtins.\1", text)
     text = re.sub(r"\._(?:modules|parameters|buffers)\['(\w+)'\]", r".\1", text)
-    return text.replace("L['self']", "self").replace("___dict_contains", "dict_contains").strip()
+    return (
+        text.replace("L['self']", names.part or "self")
+        .replace("___dict_contains", "dict_contains")
+        .strip()
+    )
 
 
 def about_program(guard: Guard) -> bool:

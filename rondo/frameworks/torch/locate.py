@@ -6,7 +6,8 @@ above it as it was, so the first one whose loss cures a call is the one that was
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import ExitStack
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +20,7 @@ from rondo.frameworks.base import Arm, Framework, Layer
 from rondo.frameworks.torch import guards
 from rondo.frameworks.torch.ambient import random_digests, read_ambient
 from rondo.frameworks.torch.locate_picture import AMBIENT, Fact, Painter, Picture, identities
+from rondo.frameworks.torch.locate_serve import Relations, Served, Serving, entries_by_code
 from rondo.frameworks.torch.program import TorchProgram
 from rondo.oracle.compare import compare
 from rondo.oracle.observation import Observation
@@ -121,8 +123,8 @@ class _Trial:
         self.modes: dict[str, str] = {}
         self.drawn: list[str] = []
         self.random: dict[str, str] = {}
-        self.held: dict[str, bool] = {}
-        self.scope: dict[str, Any] = {}
+        self.serving: Serving | None = None
+        self.relations = Relations()
         self.inputs: tuple[str, ...] = ()
         self.seen: Observation | None = None
 
@@ -144,78 +146,60 @@ class _Trial:
         self.pictures[number] = picture | modes_of(call)
         if number == self.position:
             self.modes, before = read_ambient(), random_digests()
-        original = self.program.target
-        if number == self.position and self.compiled:
-            self.program.target = self._checking(original)  # type: ignore[method-assign]
-        try:
+        with ExitStack() as watched:
+            if self.compiled:
+                watched.enter_context(self.relations.recording())
+            if number == self.position and self.compiled:
+                self.serving = Serving()
+                watched.enter_context(self.serving.watching())
             observation = self.program.call(call, compiled=self.compiled)
-        finally:
-            self.program.target = original  # type: ignore[method-assign]
         if number == self.position:
             self.seen = observation
             self.random = random_digests()
             self.drawn = [name for name in before if before[name] != self.random[name]]
-        for code in guards.live_codes():
-            for entry in guards.entries_of(code):
-                self.entries.setdefault(_name_of(code, entry), number)
-
-    def _checking(self, target: Callable[..., Callable[..., object]]) -> Callable[..., Any]:
-        """Return a target that first asks each entry of the frame whether its guards hold."""
-
-        def checked(*, compiled: bool) -> Callable[..., object]:
-            callee = target(compiled=compiled)
-
-            def call(*arguments: object) -> object:
-                self.scope = {"self": self.program.module, "inputs": arguments}
-                for code in guards.live_codes():
-                    if code.co_name == "forward" and code.co_varnames[:2] == ("self", "inputs"):
-                        for entry in guards.entries_of(code):
-                            held = entry.guard_manager.check(dict(self.scope))
-                            self.held[_name_of(code, entry)] = bool(held)
-                return callee(*arguments)
-
-            return call
-
-        return checked
+        for name, _ in entries_by_code().values():
+            self.entries.setdefault(name, number)
 
     def report(self, eager: _Trial) -> dict[str, Any]:
         """Return what is to be said of the judged call."""
-        served, entry = self._served()
-        establishing = self.entries.get(served, self.position)
-        if establishing >= self.position:
+        ran = self.serving.served() if self.serving else ()
+        # Outermost first; one whose guards do not hold is the one to speak of.
+        served = next((each for each in ran if not each.held), ran[0] if ran else None)
+        establishing = self.entries.get(served.name, self.position) if served else -1
+        if 0 <= establishing < self.position:
+            since = establishing
+        else:
             calls = [number for number in self.pictures if number < self.position]
             since = calls[-1] if calls else self.position
-        else:
-            since = establishing
-        names = guards.Names(
-            self.sequence.subject.constructs,
-            self.inputs,
-            {"L": self.scope, "G": _globals(self.program.module)},
-        )
-        found = guards.guards_of(entry, names) if entry is not None else []
+        found: dict[str, list[guards.Guard]] = {}
+        broken: list[str] = []
+        for each in ran:
+            names = self._names(each)
+            found[each.name] = guards.guards_of(each.entry, names)
+            broken += [guards.readable(text, names) for text in self.relations.broken(each)]
+        own = found[served.name] if served else []
+        told = [guard for guard in own if guards.about_program(guard)][:SHOWN_GUARDS]
+        frame, _, entry = served.name.partition(" ") if served else ("", "", "")
         return {
-            "frame": served.partition(" ")[0],
-            "entry": served.partition(" ")[2],
-            "compiled_at": establishing if entry is not None else -1,
+            "frame": frame,
+            "entry": entry,
+            "compiled_at": establishing,
             "since": since,
-            "held": self.held.get(served, True),
-            "guards": [
-                [guard.kind, guard.text[:200]] for guard in found if guards.about_program(guard)
-            ][:SHOWN_GUARDS],
-            "count": len(found),
-            "changed": self._changed(since, found),
+            "held": served.held if served else True,
+            "guards": [[guard.kind, guard.text[:200]] for guard in told],
+            "count": len(own),
+            "broken": broken,
+            "changed": self._changed(since, [guard for many in found.values() for guard in many]),
             "leaked": sorted(n for n, text in self.modes.items() if eager.modes[n] != text),
             "drawn": eager.drawn,
             "drifted": sorted(n for n, text in self.random.items() if eager.random[n] != text),
         }
 
-    def _served(self) -> tuple[str, Any]:
-        """Return the name and the entry that served the judged call: its frame's first one."""
-        for code in guards.live_codes():
-            if code.co_name == "forward":
-                entry = guards.entries_of(code)[0]
-                return _name_of(code, entry), entry
-        return "", None
+    def _names(self, served: Served) -> guards.Names:
+        """Return what things are called in the frame of an entry."""
+        owner = served.scope.get("L", {}).get("self")
+        part = next((name for name, module in self.parts.items() if module is owner), "")
+        return guards.Names(self.sequence.subject.constructs, self.inputs, served.scope, part)
 
     def _changed(self, since: int, found: list[guards.Guard]) -> list[dict[str, Any]]:
         """Return what differs between the starts of two calls, with the guards that mention it."""
@@ -256,12 +240,3 @@ def modes_of(call: Call) -> Picture:
     return {
         ("mode", f"{n} of the call"): Fact(call.choice(n), call.choice(n), AMBIENT) for n in names
     }
-
-
-def _name_of(code: Any, entry: Any) -> str:
-    return f"{code.co_name} {entry.compile_id}"
-
-
-def _globals(module: nn.Module) -> dict[str, Any]:
-    found: dict[str, Any] = type(module).forward.__globals__
-    return found
