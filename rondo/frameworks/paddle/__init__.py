@@ -1,0 +1,5 @@
+"""The adapter to PaddlePaddle: `paddle.jit.to_static` in both modes, and everything it keeps."""
+
+from __future__ import annotations
+
+REQUIREMENT = "rondo[paddle]"

@@ -1,0 +1,1 @@
+"""Changes that exist whatever the subject is: to program state and to compiler state."""

@@ -1,0 +1,1 @@
+"""What Paddle programs read besides their inputs, one construct a file, each with its changes."""
