@@ -13,7 +13,7 @@ NATIVE := $(wildcard rondo/_native/*.pyx rondo/_native/*.pxd rondo/_native/*.h)
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fuzz test lint format bench docs clean
+.PHONY: help setup fuzz test frameworks lint format bench docs clean
 
 help: #- print this list
 	@grep -hE '^[a-z]+:.*#-' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*#- (.*)/  make \1\t\2/' | expand -t 16
@@ -37,6 +37,20 @@ fuzz: $(BUILT) #- look for bugs in torch.compile for SECONDS=60; more flags in F
 
 test: $(BUILT) #- run the tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(FLAGS)
+
+# Each other framework has an environment of its own: they want different versions of the same
+# packages, and Rondo must work where torch is not installed. Rondo itself runs from this folder.
+FRAMEWORKS ?= jax tensorflow
+PACKAGE_jax := jax
+PACKAGE_tensorflow := tensorflow-cpu
+
+$(VENV)-%/.ready: $(BUILT) constraints.txt
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet -c constraints.txt click coverage hypothesis jinja2 msgpack psutil pytest pytest-xdist rich xxhash $(PACKAGE_$*)
+	touch $@
+
+frameworks: $(FRAMEWORKS:%=$(VENV)-%/.ready) #- run the tests of the FRAMEWORKS beside torch
+	set -e; for name in $(FRAMEWORKS); do $(VENV)-$$name/bin/python -m pytest -n 2 --dist loadfile tests/frameworks tests/$$name $(FLAGS); done
 
 lint: $(BUILT) #- ruff and mypy
 	$(BIN)/ruff check .

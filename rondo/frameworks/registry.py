@@ -23,8 +23,13 @@ ADAPTERS = {path.parent.name: path.parent for path in sorted(HERE.glob("*/adapte
 
 
 def is_installed(name: str) -> bool:
-    """Whether the package of framework `name` can be imported."""
-    return importlib.util.find_spec(name) is not None
+    """Whether the package of framework `name` can be imported.
+
+    A mere folder of that name on the path would import as an empty namespace package: it has no
+    loader, or no file of its own.
+    """
+    found = importlib.util.find_spec(name)
+    return found is not None and found.origin is not None
 
 
 def requirement(name: str) -> str:
