@@ -181,10 +181,20 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
     yield (
         "disk_cache_numbers",
         on("identity", "float_attribute", backend="inductor", cache="disk")
-        .call()
         .change("float_attribute", "set_factor", 0)
         .call()
-        .call(dtype="float64"),
+        .call(dtype="float64")
+        .change("float_attribute", "set_factor", 1)
+        .call(),
+    )
+    yield (
+        "disk_cache_flags",
+        on("identity", "module_flag", backend="inductor", cache="disk")
+        .call()
+        .change("module_flag", "set_shifted", 1)
+        .call()
+        .change("module_flag", "set_power", 0)
+        .call(),
     )
     yield (
         "buffers_updated",
