@@ -1,0 +1,384 @@
+"""How much of the public record does a campaign rediscover from clean seeds?
+
+Campaigns of each sampler start from the shipped corpus, which shows nothing, and run on two workers
+for as long as asked. What each files - confirmed in fresh processes and shortened by the campaign -
+is located in fresh processes and compared with `recall_record.toml`: a finding is a bug of the
+record when the constructs that are left, the exposing step and the located layer are that bug's.
+Rows that the compiler documents as rules are shown, and not counted: Rondo never files them.
+
+    python bench/recall.py --folder=DIR               60 minutes for each sampler; restartable
+    python bench/recall.py --minutes=10 --seeds=1,2   shorter, twice
+    python bench/recall.py --quick                    the back end eager alone, some seconds each
+
+A sampler's figure is the mean over its seeds. What was missed is said with a reason: no kept
+sequence had what it takes, or some had it and none exposed the bug.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import click
+
+from rondo.campaign.locating import Laboratory
+from rondo.campaign.pool import Server
+from rondo.errors import RondoError
+from rondo.findings import reproducer
+from rondo.findings.reproducer import Reproducer
+from rondo.search.samplers import SAMPLERS
+from rondo.sequences.codec import CodecError, decode_strict
+
+ROOT = Path(__file__).parents[1]
+CORPUS = ROOT / "corpus" / "torch"
+RECORD = Path(__file__).with_name("recall_record.toml")
+TARGET = 0.6
+STATELESS = 0.1
+"""What is near zero: sequences of single calls can expose nothing that needs two."""
+QUICK_SECONDS = 12.0
+QUICK_SAMPLERS = ("mcmc", "stateless")
+START_SECONDS = 300.0
+"""Importing the framework is not the campaign's time; a campaign's clock starts after it."""
+GRACE = 60.0
+LOCATING = 300.0
+"""What one experiment may take: Inductor's first kernel compiles for half a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A bug of the record, and by what a finding is recognised as that bug."""
+
+    name: str
+    report: str
+    kind: str
+    constructs: tuple[str, ...]
+    exposing: tuple[str, ...]
+    layers: tuple[str, ...]
+    backend: str
+    documented: bool = False
+
+    def like(self, found: Reproducer) -> bool:
+        """Whether constructs and exposing step are this bug's, whatever the layer is."""
+        constructs = set(found.decoded["constructs"])
+        return (
+            bool(constructs)
+            and constructs <= {*self.constructs}
+            and any(fnmatchcase(found.identity.exposing, pattern) for pattern in self.exposing)
+        )
+
+    def matches(self, found: Reproducer, layer: str) -> bool:
+        """Whether `found`, whose located layer is `layer` ("": none was), is this bug."""
+        placed = layer in self.layers if layer else found.identity.backend == self.backend
+        return found.identity.verdict == "stateful" and self.like(found) and placed
+
+
+def read_record(path: Path = RECORD) -> list[Known]:
+    """Return the bugs of the record."""
+    rows = tomllib.loads(path.read_text())["bug"]
+    return [
+        Known(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}) for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding of a campaign: its bucket, the campaign's clock, and its located layer."""
+
+    bucket: str
+    seconds: float
+    executions: int
+    layer: str
+    bug: str
+
+
+@dataclass(slots=True)
+class Row:
+    """One campaign: what it found, and why it missed the rest of the record."""
+
+    sampler: str
+    seed: int
+    seconds: float
+    executions: int = 0
+    findings: list[Found] = field(default_factory=list)
+    missed: dict[str, str] = field(default_factory=dict)
+
+    def first(self, name: str) -> Found | None:
+        """Return the first finding that is the bug called `name`."""
+        return next((each for each in self.findings if each.bug == name), None)
+
+
+class Campaign:
+    """`python -m rondo.fuzz` as a process whose events are read as they come."""
+
+    def __init__(self, folder: Path, sampler: str, seed: int, *, seconds: float, backends: str):
+        (folder / "corpus").mkdir(parents=True)
+        command = [sys.executable, "-m", "rondo.fuzz", str(folder / "corpus"), str(CORPUS)]
+        command += ["--json", "--lines=0", f"--sampler={sampler}", f"-seed={seed}", "-workers=2"]
+        command += [f"-artifact_prefix={folder / 'findings'}", f"-max_total_time={seconds:g}"]
+        command += [f"--backends={backends}"] if backends else []
+        self._deadline = time.monotonic() + START_SECONDS + seconds + GRACE
+        self._log = (folder / "log").open("wb")
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=self._log
+        )
+        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def events(self) -> Iterator[dict[str, object]]:
+        """Yield what the campaign says until it ends, or does not end in time."""
+        while (left := self._deadline - time.monotonic()) > 0:
+            try:
+                line = self._lines.get(timeout=left)
+            except queue.Empty:
+                return
+            if line is None:
+                return
+            yield json.loads(line)
+
+    def end(self) -> None:
+        """End it politely, and by force when it does not follow."""
+        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
+            if self._process.poll() is None:
+                self._process.send_signal(number)
+                try:
+                    self._process.wait(GRACE)
+                except subprocess.TimeoutExpired:
+                    continue
+        self._log.close()
+
+
+class Court:
+    """Says of findings which bug of the record they are; locates each bucket once."""
+
+    def __init__(self, record: list[Known]) -> None:
+        self.record = record
+        self.server = Server("torch")
+        self._laboratory = Laboratory.of(self.server, LOCATING)
+        self._layers: dict[str, str] = {}
+
+    def judge(self, bucket: str, found: Reproducer) -> tuple[str, str]:
+        """Return the located layer of `found` and the bug that it is, "" where there is none.
+
+        Only what a bug of the record could be is located: a minute of experiments for the rest
+        would say nothing that is asked here.
+        """
+        if not any(known.like(found) for known in self.record):
+            return "", ""
+        if bucket not in self._layers:
+            self._layers[bucket] = self._layer(found)
+        layer = self._layers[bucket]
+        same = (known.name for known in self.record if known.matches(found, layer))
+        return layer, next(same, "")
+
+    def _layer(self, found: Reproducer) -> str:
+        try:
+            return self._laboratory.locate(found.data, found.alarm).layer
+        except RondoError:
+            return ""
+
+    def why_missed(self, known: Known, row: Row, folder: Path, backends: str) -> str:
+        """Return why a campaign did not find `known`: from what it kept and what it filed."""
+        if known.documented:
+            return "a documented rule, never filed"
+        if backends and known.backend not in backends.split(","):
+            return f"{known.backend} was not run"
+        near = [found.bucket for found in row.findings if not found.bug and found.bucket]
+        near = [name for name in near if any(c.replace("_", "-") in name for c in known.constructs)]
+        if near:
+            return f"found with another cause: {near[0]}"
+        kept, there = 0, 0
+        names = self.server.vocabulary.backends
+        for path in (folder / "corpus").glob("*"):
+            try:
+                sequence = decode_strict(path.read_bytes(), self.server.vocabulary)
+            except (CodecError, OSError):
+                continue
+            if {*sequence.subject.constructs} & {*known.constructs}:
+                kept += 1
+                there += names.index(known.backend) <= sequence.options.backend
+        if not kept:
+            return f"no kept sequence holds {' or '.join(known.constructs)}"
+        if not there:
+            return f"{kept} kept sequences hold it, none on {known.backend} or above"
+        return f"{there} kept sequences hold it on {known.backend} or above; none exposed it"
+
+
+def campaign(
+    court: Court, folder: Path, sampler: str, seed: int, *, seconds: float, backends: str
+) -> Row:
+    """Run one campaign to its end and judge what it filed."""
+    row = Row(sampler, seed, seconds)
+    running = Campaign(folder, sampler, seed, seconds=seconds, backends=backends)
+    filed: list[dict[str, object]] = []
+    try:
+        for event in running.events():
+            row.executions = int(str(event.get("executions", row.executions)))
+            if event["event"] == "finding":
+                filed.append(event)
+    finally:
+        running.end()
+    # Judged once it has ended: locating beside it would take the time of its workers.
+    for event in filed:
+        path = Path(str(event["path"]))
+        layer, bug = court.judge(str(event["bucket"]), reproducer.load(path))
+        seen = (float(str(event["seconds"])), int(str(event["executions"])))
+        row.findings.append(Found(str(event["bucket"]), *seen, layer, bug))
+    for known in court.record:
+        if row.first(known.name) is None:
+            row.missed[known.name] = court.why_missed(known, row, folder, backends)
+    return row
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the campaigns that an earlier run has finished."""
+    rows = []
+    for line in path.read_text().splitlines() if path.exists() else ():
+        told = json.loads(line)
+        rows.append(Row(**{**told, "findings": [Found(**each) for each in told["findings"]]}))
+    return rows
+
+
+def recall(rows: list[Row], counted: list[Known]) -> float:
+    """Return the share of the counted bugs that a campaign finds, on average."""
+    if not rows or not counted:
+        return 0.0
+    found = sum(row.first(known.name) is not None for row in rows for known in counted)
+    return found / (len(rows) * len(counted))
+
+
+def soonest(rows: list[Row], counted: list[Known]) -> float:
+    """Return the mean seconds to a counted bug; one that was missed counts as the whole time."""
+    times = [
+        found.seconds if (found := row.first(known.name)) else row.seconds
+        for row in rows
+        for known in counted
+    ]
+    return sum(times) / len(times) if times else 0.0
+
+
+def print_table(rows: list[Row], record: list[Known]) -> None:
+    """Print for each bug when each campaign found it, and below why it was missed."""
+    head = [f"{row.sampler}/{row.seed}" for row in rows]
+    print(f"{'bug':34} " + " ".join(f"{name:>12}" for name in head))
+    for known in record:
+        cells = []
+        for row in rows:
+            found = row.first(known.name)
+            missed = "documented" if known.documented else "-"
+            cells.append(f"{found.seconds / 60:.1f} min" if found else missed)
+        print(f"{known.name:34} " + " ".join(f"{cell:>12}" for cell in cells))
+    print(f"{'executions':34} " + " ".join(f"{row.executions:>12}" for row in rows))
+    others = [sum(not found.bug for found in row.findings) for row in rows]
+    print(f"{'findings that are no bug of these':34} " + " ".join(f"{n:>12}" for n in others))
+    for row in rows:
+        for name, why in row.missed.items():
+            print(f"{row.sampler}/{row.seed} missed {name}: {why}")
+
+
+@click.command()
+@click.option("--minutes", default=60.0, show_default=True, help="For each campaign.")
+@click.option("--seeds", default="1", show_default=True, help="Seeds, with commas between.")
+@click.option("--samplers", default=",".join(SAMPLERS), show_default=True)
+@click.option("--backends", default="", help="Only these back ends.  [all]")
+@click.option("--folder", type=click.Path(path_type=Path), help="Where to write; restartable.")
+@click.option("--quick", is_flag=True, help="Eager alone, two samplers, some seconds each.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+def main(
+    minutes: float,
+    seeds: str,
+    samplers: str,
+    backends: str,
+    folder: Path | None,
+    quick: bool,
+    as_json: bool,
+) -> None:
+    """Count the bugs of the public record that campaigns find from clean seeds."""
+    seconds = minutes * 60
+    if quick:
+        seconds, seeds, samplers, backends = QUICK_SECONDS, "1", ",".join(QUICK_SAMPLERS), "eager"
+    unknown = {*samplers.split(",")} - {*SAMPLERS}
+    if unknown or not all(seed.isdecimal() for seed in seeds.split(",")):
+        raise click.UsageError("samplers are " + ", ".join(SAMPLERS) + "; seeds whole numbers")
+    record = read_record()
+    counted = [known for known in record if not known.documented]
+    if backends:
+        counted = [known for known in counted if known.backend in backends.split(",")]
+    shown = sys.stderr if as_json else sys.stdout
+    with tempfile.TemporaryDirectory(prefix="recall-") as temporary:
+        base = (folder or Path(temporary)).absolute()
+        base.mkdir(parents=True, exist_ok=True)
+        rows = run_all(record, base, samplers, seeds, seconds=seconds, backends=backends)
+    of = {name: [row for row in rows if row.sampler == name] for name in samplers.split(",")}
+    shares = {name: recall(of[name], counted) for name in of}
+    if as_json:
+        print(json.dumps({"rows": [asdict(row) for row in rows], "recall": shares}))
+    else:
+        print_table(rows, record)
+    times = {name: soonest(of[name], counted) for name in of}
+    told = ", ".join(f"{name} {shares[name]:.0%} (mean {times[name]:.0f} s)" for name in of)
+    goal, good = verdict(shares, times, quick=quick)
+    print(f"recall of {len(counted)} live bugs after {seconds:g} s: {told} (target: {goal})")
+    shown.flush()
+    sys.exit(not good)
+
+
+def run_all(
+    record: list[Known], base: Path, samplers: str, seeds: str, *, seconds: float, backends: str
+) -> list[Row]:
+    """Return a row for each campaign that is asked for; those that `base` holds are not run."""
+    results = base / "results.jsonl"
+    done = {(row.sampler, row.seed, row.seconds): row for row in read_rows(results)}
+    rows = []
+    court: Court | None = None
+    try:
+        # Seed by seed, so that a run that is ended early has compared all samplers as far as it is.
+        for seed in map(int, seeds.split(",")):
+            for sampler in samplers.split(","):
+                row = done.get((sampler, seed, seconds))
+                if row is None:
+                    court = court or Court(record)
+                    place = Path(tempfile.mkdtemp(prefix=f"{sampler}-{seed}-", dir=base))
+                    row = campaign(court, place, sampler, seed, seconds=seconds, backends=backends)
+                    with results.open("a") as file:
+                        file.write(json.dumps(asdict(row)) + "\n")
+                rows.append(row)
+    finally:
+        if court is not None:
+            court.server.close()
+    return rows
+
+
+def verdict(shares: dict[str, float], times: dict[str, float], *, quick: bool) -> tuple[str, bool]:
+    """Return what is wanted in words, and whether it holds.
+
+    "Ahead" is more bugs, or as many in less time. In `--quick` nothing but the harness can be
+    judged: a bug is found by a search over states, and none by one over single calls.
+    """
+    if quick:
+        return "mcmc some, stateless none", shares["mcmc"] > 0 == shares["stateless"]
+    goal = f"mcmc at least {TARGET:.0%} and ahead of random, stateless at most {STATELESS:.0%}"
+    mcmc = shares.get("mcmc", 0.0)
+    rank = {name: (shares[name], -times[name]) for name in shares}
+    ahead = "random" not in rank or rank.get("mcmc", (0.0, 0.0)) > rank["random"]
+    return goal, mcmc >= TARGET and ahead and shares.get("stateless", 0.0) <= STATELESS
+
+
+if __name__ == "__main__":
+    main()
