@@ -102,7 +102,7 @@ def _load_atheris(options: Options) -> None:
     except ImportError as error:
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         raise AtherisMissingError(
-            f"no atheris for Python {version} ({error}); run: pip install 'rondo[atheris]'"
+            f"no atheris for Python {version} ({error}); run: pip install atheris"
         ) from None
     finally:
         sys.setdlopenflags(flags)
