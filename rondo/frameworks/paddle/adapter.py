@@ -42,9 +42,6 @@ LIMITS = {"constructs": 3, "steps": 24}
 COMPILER_TREES = ("jit/sot", "jit/dy2static", "jit/api.py")
 """What capture consists of, relative to the package."""
 
-LOUD = ("Dynamic-to-Static", "paddle.autograd.backward_utils", "paddle.jit.dy2static.utils")
-"""Loggers that speak at every refusal, which the oracle sees anyway."""
-
 HERE = "rondo.frameworks.paddle"
 
 
@@ -55,8 +52,9 @@ class PaddleFramework(Framework):
     distribution = "rondo[paddle]"
 
     def __init__(self) -> None:
-        for name in LOUD:
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+        logging.getLogger("Dynamic-to-Static").setLevel(logging.CRITICAL)
+        # One module speaks through the root logger, at gradients of inputs that nothing used.
+        logging.getLogger().addFilter(lambda record: record.module != "backward_utils")
         statics.follow_functions()
         self.catalogue = discover_catalogue(
             layers, f"{HERE}.constructs", program=PROGRAM, compiler=COMPILER, sizes=SIZES

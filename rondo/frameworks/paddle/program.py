@@ -176,7 +176,10 @@ class PaddleProgram(Program):
             leaves |= value_leaves("output", outcome.outputs)
         leaves |= value_leaves("input", arguments[0])
         for name, gradient in outcome.gradients.items():
-            leaves |= value_leaves(f"grad.{name}", gradient)
+            # Detached: whether a gradient may be differentiated again differs between eager and
+            # compiled calls by design, since compiled programs have no second derivative.
+            seen = None if gradient is None else gradient.detach()
+            leaves |= value_leaves(f"grad.{name}", seen)
         leaves |= self.state_leaves()
         return Observation(
             leaves,

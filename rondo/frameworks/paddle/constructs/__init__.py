@@ -1,1 +1,1 @@
-"""What Paddle programs read besides their inputs, one construct a file, each with its changes."""
+"""Paddle constructs, one file each; discovered by their folder."""
