@@ -12,8 +12,8 @@ packed=fuzz_torch_eager
 compile_python_fuzzer "fuzz_targets/$packed.py" \
   --additional-hooks-dir "$SRC/rondo/.clusterfuzzlite/hooks"
 
-for fuzzer in fuzz_targets/fuzz_torch_*.py; do
-  name=$(basename -s .py "$fuzzer")
+# Not Inductor's: it calls a C++ compiler, and the image in which targets run has none.
+for name in fuzz_torch_eager fuzz_torch_aot_eager; do
   if [ "$name" != "$packed" ]; then
     printf '#!/bin/sh\n# LLVMFuzzerTestOneInput for fuzzer detection.\n' > "$OUT/$name"
     printf 'exec "$(dirname "$0")/%s" --backend=%s "$@"\n' "$packed" "${name#fuzz_torch_}" \
@@ -30,6 +30,6 @@ PYTHON
 done
 
 mkdir -p "$OUT/known"
-for folder in bench/bugs/found fuzz_targets/known; do
+for folder in bench/bugs/torch fuzz_targets/known; do
   if [ -d "$folder" ]; then cp -r "$folder/." "$OUT/known/"; fi
 done
