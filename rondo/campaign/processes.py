@@ -12,6 +12,8 @@ import signal
 import sys
 from contextlib import suppress
 
+import psutil
+
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PR_SET_PDEATHSIG = 1
 
@@ -49,6 +51,28 @@ def resident_bytes(pid: int) -> int:
             return int(file.read().split()[1]) * PAGE
     except (OSError, IndexError, ValueError):
         return 0
+
+
+def waited_seconds(pid: int) -> float:
+    """Return how long `pid` and what it has running have waited for a free core, in seconds.
+
+    From the kernel's account of each process's time on a run queue; 0 where it keeps none. On a
+    machine with more to do than cores this is most of the time that passes, and none of it is the
+    process's doing. A compiler that a worker started waits in the worker's stead.
+    """
+    try:
+        children = psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        children = []
+    return sum(_queued(each) for each in (pid, *(child.pid for child in children)))
+
+
+def _queued(pid: int) -> float:
+    try:
+        with open(f"/proc/{pid}/schedstat", "rb") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def state_of(pid: int) -> str:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
+import psutil
 import pytest
 
+from rondo.campaign import pool
 from rondo.campaign.executor import Executor
 from rondo.campaign.pool import ExecutionFaultError, FrameworkError, Limits, Server
+from rondo.campaign.processes import waited_seconds
 from rondo.campaign.stop import StoppedError
 from rondo.errors import PreloadError, WorkerError
 from rondo.oracle.result import Identity, Result
@@ -60,6 +66,38 @@ def test_deaths_are_classed_and_blamed_on_the_step(
         "died", effect, "shallow", "retained", f"{construct}.arm", detail
     )
     assert executor.run(HARMLESS).verdict == "agree"
+
+
+def test_time_on_a_run_queue_is_given_back(
+    executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine twice as crowded as it has cores gives half of the time; a hang is still found."""
+    began = time.monotonic()
+    monkeypatch.setattr(pool, "waited_seconds", lambda pid: (time.monotonic() - began) / 2)
+    executor.limits = Limits(seconds=0.5)
+    assert executor.run(toy_bytes("hang")).verdict == "died"
+    assert time.monotonic() - began > 0.9
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="the kernel keeps no account")
+def test_waiting_for_a_core_is_counted_children_included() -> None:
+    core = min(os.sched_getaffinity(0))
+    spin = f"import os; os.sched_setaffinity(0, [{core}])\nwhile True: pass"
+    shell = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin!r}])"
+    with ExitStack() as stack:
+        rivals = []
+        for code in (shell, spin):
+            rivals.append(stack.enter_context(subprocess.Popen([sys.executable, "-c", code])))
+            stack.callback(rivals[-1].kill)
+        try:
+            deadline = time.monotonic() + 60
+            while waited_seconds(rivals[0].pid) < 0.2:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        finally:
+            for child in psutil.Process(rivals[0].pid).children():
+                child.kill()
+    assert waited_seconds(rivals[0].pid) == 0.0
 
 
 def test_a_death_without_the_compiler_says_so(executor: Executor) -> None:
