@@ -107,6 +107,9 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
         finally:
             if settings.print_final_stats or stop.signal:
                 status.final(campaign.stats.final(opened.progress.seconds + stop.elapsed))
+            if settings.show_documented:
+                for line in campaign.stats.documented() or ["no documented limitation was met"]:
+                    status.info(line)
     if stop.signal:
         return SIGNALLED + stop.signal
     return settings.error_exitcode if campaign.stats.findings else EXIT_OK

@@ -112,6 +112,12 @@ OWN_FLAGS = {
     "max-disk": Flag("max_disk_mb", _whole(1), "Mb that the campaign may use; then it stops"),
     "openmetrics": Flag("openmetrics", Path, "file to keep current figures in, as OpenMetrics"),
     "ray": Flag("ray", str, "run on a Ray cluster: its address, or auto"),
+    "show-documented": Flag(
+        "show_documented",
+        _zero_or_one,
+        "list at the end which documented limitations were met",
+        switch=True,
+    ),
     "json": Flag("json", _zero_or_one, "JSON lines instead of status lines", switch=True),
 }
 CORPUS, FINDINGS = "corpus", "findings"

@@ -33,7 +33,15 @@ PATHS = ("corpora", "artifact_prefix", "campaign")
 LOOSE = frozenset(
     {
         *("runs", "max_total_time", "workers", "jobs", "fork", "timeout", "rss_limit_mb", "batch"),
-        *("print_final_stats", "error_exitcode", "verbosity", "lines", "json", "openmetrics"),
+        *(
+            "print_final_stats",
+            "show_documented",
+            "error_exitcode",
+            "verbosity",
+            "lines",
+            "json",
+            "openmetrics",
+        ),
         *("max_disk_mb", "campaign", "resume", "artifact_prefix"),
     }
 )

@@ -29,6 +29,7 @@ class Settings:
     rss_limit_mb: int = 4096
     artifact_prefix: Path = Path("findings")
     print_final_stats: bool = False
+    show_documented: bool = False
     error_exitcode: int = 0
     verbosity: int = 1
     sampler: str = "mcmc"

@@ -32,6 +32,7 @@ class Stats:
     backend_seconds: dict[str, float] = field(default_factory=dict)
     backend_runs: Counter[str] = field(default_factory=Counter)
     findings_by_verdict: Counter[str] = field(default_factory=Counter)
+    limitations: Counter[str] = field(default_factory=Counter)
 
     def count(self, result: Result, backend: str, seconds: float, resident_bytes: int) -> None:
         """Count one execution of the search, on `backend`, in a worker of that memory."""
@@ -40,6 +41,8 @@ class Stats:
         self.raised += result.raised
         self.uncertain += result.uncertain
         self.verdicts[result.verdict] += 1
+        met = {each.note for each in result.steps if each.verdict == Verdict.DOCUMENTED.value}
+        self.limitations.update(met)
         self.backend_runs[backend] += 1
         self.backend_seconds[backend] = self.backend_seconds.get(backend, 0.0) + seconds
         self.slowest_seconds = max(self.slowest_seconds, seconds)
@@ -62,6 +65,13 @@ class Stats:
             name: seconds / total if total else 0.0
             for name, seconds in sorted(self.backend_seconds.items())
         }
+
+    def documented(self) -> list[str]:
+        """Return a line for each documented limitation that executions met, the commonest first."""
+        return [
+            f"documented, {count} executions: {name}"
+            for name, count in self.limitations.most_common()
+        ]
 
     def final(self, seconds: float) -> dict[str, int | float]:
         """Return the final statistics: libFuzzer's names first, then ours."""

@@ -14,7 +14,7 @@ from rondo.campaign.live import LiveStatus
 from rondo.campaign.settings import Settings
 from rondo.campaign.stats import Stats
 from rondo.campaign.status import FindingNote, JsonStatus, PlainStatus, Snapshot, size_text
-from rondo.oracle.result import Result
+from rondo.oracle.result import Result, StepReport
 
 NOW = Snapshot(
     executions=123,
@@ -124,10 +124,12 @@ def test_statistics_count_what_happened() -> None:
     stats = Stats()
     stats.count(Result("agree", calls=3, raised=1), "eager", 1.0, 10 << 20)
     stats.count(Result("not compiled", calls=1, uncertain=2), "inductor", 2.0, 5 << 20)
-    stats.count(Result("documented"), "inductor", 1.0, 5 << 20)
+    steps = tuple(StepReport("call()", "documented", note="no hooks (https://x)") for _ in "ab")
+    stats.count(Result("documented", steps=steps), "inductor", 1.0, 5 << 20)
     final = stats.final(8.0)
     assert final["number_of_executed_units"] == 3
     assert final["documented"] == 1
+    assert stats.documented() == ["documented, 1 executions: no hooks (https://x)"]
     assert final["average_exec_per_sec"] == 0.4
     assert final["slowest_unit_time_sec"] == 2.0
     assert final["peak_rss_mb"] == 10
