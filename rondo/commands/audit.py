@@ -94,18 +94,8 @@ def lines(audit: Audit) -> list[str]:
         for each in audit.escapes[:SHOWN]
     ]
     shown += [f"FALSE ALARM {name}" for name in audit.false_alarms]
-    shown.append(summary(audit))
+    shown.append(audit.summary)
     return shown
-
-
-def summary(audit: Audit) -> str:
-    """Return what came of the audit in one line."""
-    caught, tried = sum(audit.caught.values()), sum(audit.tried.values())
-    quiet = audit.controls - len(audit.false_alarms)
-    return (
-        f"caught {caught} of {tried} mistakes of {len(audit.tried)} kinds;"
-        f" quiet on {quiet} of {audit.controls} legal differences"
-    )
 
 
 def as_object(audit: Audit) -> str:
@@ -113,4 +103,4 @@ def as_object(audit: Audit) -> str:
     import json
     from dataclasses import asdict
 
-    return json.dumps({**asdict(audit), "passed": audit.passed, "summary": summary(audit)})
+    return json.dumps({**asdict(audit), "passed": audit.passed, "summary": audit.summary})

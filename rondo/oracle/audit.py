@@ -56,6 +56,16 @@ class Audit:
         """Whether nothing escaped and nothing legal alarmed."""
         return not self.escapes and not self.false_alarms
 
+    @property
+    def summary(self) -> str:
+        """What came of it in one line."""
+        caught, tried = sum(self.caught.values()), sum(self.tried.values())
+        quiet = self.controls - len(self.false_alarms)
+        return (
+            f"caught {caught} of {tried} mistakes of {len(self.tried)} kinds;"
+            f" quiet on {quiet} of {self.controls} legal differences"
+        )
+
 
 def tensor(values: np.ndarray, dtype: str, **meta: str) -> Leaf:
     """Return the leaf of a plain tensor; `meta` says what is special about it."""

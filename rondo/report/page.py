@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from markupsafe import Markup
 
 import rondo
 from rondo.findings.reproducer import write_atomically
+from rondo.oracle.audit import run_audit
 from rondo.oracle.result import StepReport
 from rondo.report.collect import CURVES, Finding, Report
 from rondo.report.plot import growth_chart, short_number
@@ -104,8 +106,15 @@ def render(report: Report, out: Path) -> str:
         processes=max((len(lines) for lines in report.curves.values()), default=0),
         counted=any(tree.statements for tree in report.trees),
         coverage_link=_relative(report.coverage_pages, out),
+        audit=_audit(),
         set_aside=", ".join(f"{count} {name}" for name, count in report.set_aside.items() if count),
     )
+
+
+@cache
+def _audit() -> str:
+    """What the oracle says of itself; it takes a second, and is the same within a process."""
+    return run_audit().summary
 
 
 def write(report: Report, out: Path) -> None:

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from rondo.cli import main
 from rondo.commands.coverage import command as coverage
 from rondo.commands.report import command
+from rondo.oracle.audit import run_audit
 from rondo.report.collect import ReportError, collect, guess_trees, kind_of
 from rondo.report.page import _duration, render, write
 from rondo.report.plot import MOST_POINTS, growth_chart, nice_step, short_number, thinned
@@ -37,6 +38,10 @@ def page(folder: Path) -> Path:
     out = folder / "report.html"
     write(collect(folder), out)
     return out
+
+
+def test_the_page_says_what_the_oracle_s_audit_said(page: Path) -> None:
+    assert run_audit().summary in page.read_text(encoding="utf-8")
 
 
 class Balanced(HTMLParser):
