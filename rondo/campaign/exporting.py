@@ -9,12 +9,14 @@ from rondo.campaign.loading import load
 from rondo.campaign.locating import Laboratory, shown_here
 from rondo.campaign.pool import Server
 from rondo.campaign.preload import check_preloads
-from rondo.errors import PreloadError
+from rondo.errors import SubjectError
 from rondo.findings.export import Exported, export, request_of
 from rondo.findings.export_check import run_script
 from rondo.findings.export_issue import Issue, issue_text
+from rondo.findings.preludes import prelude_of
 from rondo.findings.replay import check_vocabulary, read
 from rondo.sequences.codec import decode
+from rondo.subjects.user import UserSubject, load_subject
 
 
 def export_file(
@@ -22,14 +24,16 @@ def export_file(
     *,
     framework: str = "torch",
     preloads: tuple[str, ...] = (),
+    subject: str = "",
     seconds: float = 120.0,
     form: str = "script",
 ) -> Exported:
     """Write the finding in `file` as a `script`, an `issue` or a `test`. Raises RondoError."""
     check_preloads(preloads)
+    preludes = tuple(prelude_of(path, number) for number, path in enumerate(preloads))
     replayable = read(file, framework=framework)
     name = replayable.framework if ":" not in framework else framework
-    server = Server(name, preloads=preloads)
+    server = Server(name, preloads=preloads, subject=subject)
     try:
         check_vocabulary(replayable, server.vocabulary)
         laboratory = Laboratory.of(server, seconds)
@@ -40,7 +44,7 @@ def export_file(
             alarm,
             server.vocabulary,
             version=environment.get(name, ""),
-            preludes=tuple(map(_source, preloads)),
+            preludes=preludes,
         )
         if form == "test":
             request = replace(request, form=form)
@@ -50,7 +54,10 @@ def export_file(
             request = replace(request, establishing=located.establishing)
     finally:
         server.close()
-    exported = export(request, load(name), seconds=seconds)
+    adapter = load(name)
+    if subject:
+        adapter.add_subject(named_subject(subject))
+    exported = export(request, adapter, seconds=seconds)
     if located is None:
         return exported
     ran = run_script(exported.text, seconds=seconds, environment=exported.environment)
@@ -58,11 +65,13 @@ def export_file(
     return Exported(issue_text(issue), exported.layout)
 
 
-def _source(path: str) -> str:
-    """Return a preload's text, which becomes part of the script."""
-    try:
-        text = Path(path).read_text()
-    except OSError as error:
-        raise PreloadError(f"--preload {path}: {error.strerror or error}") from None
-    kept = [line for line in text.splitlines() if not line.startswith("from __future__ ")]
-    return "\n".join(kept).strip()
+def named_subject(path: str) -> UserSubject:
+    """Return the user's subject, whose model a script must be able to build by a name."""
+    described = load_subject(path)
+    name = getattr(described.build, "__name__", "")
+    if getattr(described.origin, name, None) is not described.build:
+        raise SubjectError(
+            f"{path} is built by {name or described.build!r}, which is no class or function of"
+            f" {getattr(described.origin, '__name__', 'its module')}: a script has no name for it"
+        )
+    return described

@@ -113,6 +113,7 @@ def locate_file(
     *,
     framework: str = "torch",
     preloads: tuple[str, ...] = (),
+    subject: str = "",
     seconds: float = 120.0,
     thorough: bool = False,
 ) -> LocatedFile:
@@ -120,7 +121,7 @@ def locate_file(
     check_preloads(preloads)
     replayable = read(file, framework=framework)
     name = replayable.framework if ":" not in framework else framework
-    server = Server(name, preloads=preloads)
+    server = Server(name, preloads=preloads, subject=subject)
     try:
         check_vocabulary(replayable, server.vocabulary)
         laboratory = Laboratory.of(server, seconds)

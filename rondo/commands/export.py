@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD
+from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT
 
 
 @click.command("export")
@@ -17,6 +17,7 @@ from rondo.commands._options import FRAMEWORK, PRELOAD
 @click.option("--timeout", default=120.0, show_default=True, help="Seconds that each run may take.")
 @FRAMEWORK
 @PRELOAD
+@SUBJECT
 def command(
     file: Path,
     out: Path | None,
@@ -25,6 +26,7 @@ def command(
     timeout: float,
     framework: str,
     preloads: tuple[str, ...],
+    subject: str,
 ) -> None:
     """Write a finding as a standalone script, without Rondo in it.
 
@@ -43,6 +45,7 @@ def command(
         file,
         framework=framework,
         preloads=preloads,
+        subject=subject,
         seconds=timeout,
         form="issue" if issue else "test" if as_test else "script",
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD
+from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT
 
 
 @click.command("locate")
@@ -16,6 +16,7 @@ from rondo.commands._options import FRAMEWORK, PRELOAD
 @click.option("--timeout", default=120.0, show_default=True, help="Seconds an experiment may take.")
 @FRAMEWORK
 @PRELOAD
+@SUBJECT
 def command(
     file: Path,
     as_json: bool,
@@ -23,12 +24,15 @@ def command(
     timeout: float,
     framework: str,
     preloads: tuple[str, ...],
+    subject: str,
 ) -> None:
     """Say which retained layer is at fault, what established it, and what no guard mentions."""
     from rondo.campaign.locate_page import print_json, print_page
     from rondo.campaign.locating import locate_file, save_layer
 
-    found = locate_file(file, framework=framework, preloads=preloads, seconds=timeout)
+    found = locate_file(
+        file, framework=framework, preloads=preloads, subject=subject, seconds=timeout
+    )
     if saves:
         save_layer(file, found.located)
     (print_json if as_json else print_page)(found)

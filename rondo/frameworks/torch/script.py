@@ -40,7 +40,7 @@ from rondo.frameworks.torch.script_observe import (
     UnwritableError,
     observed_of,
 )
-from rondo.frameworks.torch.script_source import Slice, import_lines, source_of
+from rondo.frameworks.torch.script_source import Slice, defined_in, import_lines, source_of
 from rondo.frameworks.torch.script_steps import Program, StepWriter
 from rondo.frameworks.torch.script_verdict import AGREES, INDENT, lines_of_test, verdict_lines
 from rondo.oracle.result import Verdict
@@ -121,13 +121,21 @@ COMPILER_OFF = {"TORCH_COMPILE_DISABLE": "1"}
 def write_scripts(
     request: ScriptRequest, architectures: Places, constructs: Places, vocabulary: Vocabulary
 ) -> Iterator[Script]:
-    """Yield the scripts of all plans that can express the finding, the most readable first."""
+    """Yield the scripts of all plans that can express the finding, the most readable first.
+
+    Raises UnwritableError where none of them can.
+    """
+    reason, written = "", False
     for plan in PLANS:
         try:
             text = ScriptWriter(request, plan, architectures, constructs, vocabulary).write()
-        except UnwritableError:
+        except UnwritableError as error:
+            reason = str(error)
             continue
+        written = True
         yield Script(str(plan), text, COMPILER_OFF, AGREES, ENVIRONMENT)
+    if not written:
+        raise UnwritableError(f"no script can say this: {reason}")
 
 
 class ScriptWriter:
@@ -173,6 +181,10 @@ class ScriptWriter:
         observers = self._observers()
         renamed = self.pieces.clashes()
         taken = self.pieces.bound() | HARNESS
+        preluded = defined_in(self.request.preludes)
+        if shared := sorted(preluded & taken):
+            raise UnwritableError(f"a preload and the script both define {', '.join(shared)}")
+        taken |= preluded
         steps = self._step_writer(changes, taken)
         first_wrap = steps.wrap()
         program = steps.write(

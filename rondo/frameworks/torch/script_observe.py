@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rondo.errors import RondoError
 from rondo.oracle.result import Difference
 
 TOLERANCES = {
@@ -55,8 +56,10 @@ PIECE = re.compile(r"\[(-?\d+)\]|\.([^.\[]+)")
 EXCEPTION_EFFECTS = ("exception", "missing exception")
 
 
-class UnwritableError(Exception):
+class UnwritableError(RondoError):
     """A script cannot express this; the text says what."""
+
+    slug = "export"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-import importlib
+import importlib.util
 import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from types import ModuleType
 from rondo.frameworks.torch.script_fold import strip
 
 OWN = "rondo"
-"""The package whose imports are followed instead of written."""
+"""The package whose imports are followed instead of written; a user's own package is one too."""
 
 
 @dataclass
@@ -35,15 +35,21 @@ class Source:
 @cache
 def source_of(module: str) -> Source:
     """Return the parsed file of an importable module."""
-    tree = ast.parse(inspect.getsource(importlib.import_module(module)))
+    found = importlib.import_module(module)
+    tree = ast.parse(inspect.getsource(found))
     source = Source(module)
+    # Where a relative import starts: the package itself, in its own `__init__`.
+    package = module if hasattr(found, "__path__") else module.rpartition(".")[0]
     for node in tree.body:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 source.imports[alias.asname or alias.name] = (alias.name, "")
         elif isinstance(node, ast.ImportFrom):
+            origin = node.module or ""
+            if node.level:
+                origin = importlib.util.resolve_name("." * node.level + origin, package)
             for alias in node.names:
-                source.imports[alias.asname or alias.name] = (node.module or "", alias.name)
+                source.imports[alias.asname or alias.name] = (origin, alias.name)
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             source.definitions[node.name] = node
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
@@ -92,7 +98,8 @@ class Slice:
             self._found.append((source, definition))
         elif name in source.imports:
             module, attribute = source.imports[name]
-            if module.partition(".")[0] == OWN:
+            home = source.module.partition(".")[0]
+            if attribute and module.partition(".")[0] in (OWN, home):
                 self.need(module, [attribute])
             else:
                 self.imports[name] = (module, attribute)
@@ -139,6 +146,11 @@ def bound_names(node: ast.stmt) -> list[str]:
     return [
         name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
     ]
+
+
+def defined_in(texts: Iterable[str]) -> set[str]:
+    """Return the names that whole files of source define, imports left out."""
+    return {name for text in texts for node in ast.parse(text).body for name in bound_names(node)}
 
 
 def unused(name: str, taken: Iterable[str]) -> str:
