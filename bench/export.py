@@ -7,6 +7,7 @@ cannot be imported. Two figures: scripts that show their bug every time, and the
     python bench/export.py                10 runs of each script, all back ends
     python bench/export.py --quick        2 runs of two found bugs
     python bench/export.py --keep FOLDER  write the scripts there too
+    python bench/export.py --campaign DIR --folder STATE    a campaign's findings; resumable
 """
 
 from __future__ import annotations
@@ -18,24 +19,29 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent / "bugs"))
 
 from cases import BACKENDS, CASES
+from filed import Ledger, Runner, filed
 
 from rondo.campaign.executor import Executor
 from rondo.campaign.pool import ExecutionFaultError, Limits, Server
+from rondo.errors import RondoError
 from rondo.findings import replay
-from rondo.findings.export import ExportError, export, request_of
+from rondo.findings.bucket import find_alarm
+from rondo.findings.export import export, request_of
 from rondo.findings.export_check import run_script
 from rondo.findings.shorten import shorten
 from rondo.frameworks.base import Framework
 from rondo.frameworks.registry import load_framework
-from rondo.oracle.result import Result
+from rondo.oracle.result import Identity, Result
 from rondo.sequences.codec import decode, encode
 
-FOUND = Path(__file__).parent / "bugs" / "found"
+FOUND = Path(__file__).parent / "bugs" / "torch"
 LONGEST = 60
 """Lines that a shortened finding's script may have."""
 MEDIAN = 40
@@ -64,8 +70,23 @@ class Row:
         return not self.error and self.shown == self.runs and self.lines <= LONGEST
 
 
-def bugs(executor: Executor, wanted: list[str], *, quick: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and bytes of every bug, shortened."""
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A bug to export; `identity` is what it was filed as, None where its first alarm is meant."""
+
+    name: str
+    data: bytes
+    identity: Identity | None = None
+
+
+def campaigns_bugs(folder: Path, wanted: list[str]) -> Iterator[Bug]:
+    """Yield every finding of a campaign as it was filed."""
+    for each in filed(folder, tuple(wanted)):
+        yield Bug(each.name, each.reproducer.data, each.reproducer.identity)
+
+
+def bugs(executor: Executor, wanted: list[str], *, quick: bool) -> Iterator[Bug]:
+    """Yield every known bug, shortened."""
     vocabulary = executor.server.vocabulary
 
     def execute(data: bytes) -> Result | None:
@@ -75,7 +96,7 @@ def bugs(executor: Executor, wanted: list[str], *, quick: bool) -> Iterator[tupl
             return None
 
     for path in sorted(FOUND.glob("*/reproducer.rondo"))[: QUICK_FOUND if quick else None]:
-        yield path.parent.name, replay.read(path).data
+        yield Bug(path.parent.name, replay.read(path).data)
     for case in CASES:
         if quick or (wanted and case.name not in wanted):
             continue
@@ -88,24 +109,28 @@ def bugs(executor: Executor, wanted: list[str], *, quick: bool) -> Iterator[tupl
         if result.alarms and shown[0] != "inductor":
             short = shorten(data, result.alarms[0], execute, vocabulary, budget=SHORTENING)
             data = short.data
-        yield case.name, data
+        yield Bug(case.name, data)
 
 
 def measure(
-    name: str, data: bytes, executor: Executor, framework: Framework, runs: int, keep: Path | None
+    bug: Bug, executor: Executor, framework: Framework, runs: int, keep: Path | None
 ) -> Row:
     """Export one bug and run its script."""
+    name = bug.name
     vocabulary = executor.server.vocabulary
-    sequence = decode(data, vocabulary)
+    sequence = decode(bug.data, vocabulary)
     backend = vocabulary.backends[sequence.options.backend]
-    result = executor.run_fresh(data)
-    if not result.alarms:
-        return Row(name, backend, "", 0, 0, runs, f"no alarm ({result.verdict})")
+    runner = Runner(executor)
+    runner.about(bug.identity.verdict if bug.identity else "")
+    result = runner.run(bug.data)
+    alarm = next(iter(result.alarms), None)
+    if bug.identity is not None:
+        alarm = find_alarm(result, bug.identity, strict=True)
+    if alarm is None:
+        return Row(name, backend, "", 0, 0, runs, f"it does not show ({result.verdict})")
     try:
-        done = export(
-            request_of(sequence, result.alarms[0], vocabulary), framework, seconds=SECONDS
-        )
-    except ExportError as error:
+        done = export(request_of(sequence, alarm, vocabulary), framework, seconds=SECONDS)
+    except RondoError as error:
         return Row(name, backend, "", 0, 0, runs, str(error))
     if keep is not None:
         (keep / f"{name}.py").write_text(done.text)
@@ -123,21 +148,35 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("--campaign", type=Path, help="a campaign's findings instead")
+    parser.add_argument("--folder", type=Path, help="keeps rows; a second run resumes")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args(arguments)
     runs = options.runs or (2 if options.quick else 10)
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
-    framework = load_framework("torch")
-    server = Server("torch")
+    ledger = Ledger(options.folder, "export")
+    name = "torch"
+    if options.campaign:
+        try:
+            name = filed(options.campaign, tuple(options.names))[0].reproducer.framework
+        except RondoError as error:
+            parser.error(str(error))
+    framework = load_framework(name)
+    server = Server(name)
     executor = Executor(server, Limits(SECONDS), batch=16, interrupted=lambda: None)
     rows = []
     try:
-        for name, data in bugs(executor, options.names, quick=options.quick):
-            if options.names and name not in options.names:
+        known = bugs(executor, options.names, quick=options.quick)
+        for bug in campaigns_bugs(options.campaign, options.names) if options.campaign else known:
+            if options.names and not options.campaign and bug.name not in options.names:
                 continue
             began = time.perf_counter()
-            row = measure(name, data, executor, framework, runs, options.keep)
+            key = f"{bug.name} {blake2b(bug.data, digest_size=6).hexdigest()} {runs} runs"
+            kept = ledger.get(key)
+            row = Row(**kept) if kept else measure(bug, executor, framework, runs, options.keep)
+            if not kept:
+                ledger.add(key, asdict(row))
             rows.append(row)
             if not options.json:
                 told = row.error or f"{row.layout}, {row.lines} lines, {row.shown} of {row.runs}"

@@ -1,6 +1,6 @@
 """Shortening: known bugs hidden in random sequences of 30 steps, and what is left of them.
 
-Each bug of `bench/bugs/cases.py` and `bench/bugs/found/` is shortened as it stands, which gives its
+Each bug of `bench/bugs/cases.py` and `bench/bugs/torch/` is shortened as it stands, which gives its
 bucket. Then its steps are hidden, in their order, among random ones over its constructs and others
 that promise to be guarded, until 30 steps show the bug; that start is shortened. Asserted of every
 result, by code that shares nothing with the passes:
@@ -10,10 +10,17 @@ result, by code that shares nothing with the passes:
 * the same bug: the bucket is the one that the bug alone ended in;
 * no two different bugs share a bucket.
 
+With `--campaign` the bugs are a campaign's findings. Of each it is asserted too, before it is
+hidden, that it stands in its folder as it should: fresh processes show it twice in the bucket that
+it is filed under, every single removal loses it, and it has at most 4 steps - or says why not. A
+finding that is not known to be minimal carries its reason in the reproducer; for one that is
+minimal and longer the reason is that none of its steps can go, which is tried here.
+
     python bench/shorten.py                     bugs that show on eager or aot_eager
     python bench/shorten.py --starts 3          three random starts for each
     python bench/shorten.py --inductor          those that need Inductor
     python bench/shorten.py --quick             as many as fit into 40 seconds, and at least one
+    python bench/shorten.py --campaign DIR --folder STATE     a campaign's findings; resumable
 """
 
 from __future__ import annotations
@@ -25,19 +32,24 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from random import Random
 from statistics import median
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent / "bugs"))
 
 import click
 from cases import CASES, Case
+from filed import Filed, Ledger, Runner, filed
+from removals import compiler_changes, every_removal, same_bug, served, without
 
 from rondo.campaign.executor import Executor
 from rondo.campaign.pool import Limits, Server
+from rondo.errors import RondoError
 from rondo.findings.bucket import Bucket, bucket_of
 from rondo.findings.depth import compiled_anew
 from rondo.findings.reproducer import load
@@ -46,7 +58,6 @@ from rondo.oracle.result import Alarm, Identity, Result
 from rondo.sequences.codec import decode, encode
 from rondo.sequences.distribution import StepDistribution
 from rondo.sequences.step import (
-    CALL_CHOICES,
     Call,
     Change,
     Sequence,
@@ -54,7 +65,6 @@ from rondo.sequences.step import (
     SubjectSpec,
     normalise,
 )
-from rondo.sequences.vocabulary import COMPILER, SMALLEST, Vocabulary
 
 LENGTH = 30
 TARGET = 0.85
@@ -64,7 +74,7 @@ BYSTANDERS = 2
 ATTEMPTS = 24
 """Random starts to try before a bug counts as impossible to hide; noise often cures it."""
 LIMITS = Limits(seconds=60.0, resident_bytes=4096 << 20)
-FOUND = Path(__file__).parent / "bugs" / "found"
+FOUND = Path(__file__).parent / "bugs" / "torch"
 ALARMING = ("stateful", "stateless", "split", "masked")
 
 
@@ -91,6 +101,8 @@ class Row:
     removals: int
     left: tuple[str, ...]
     seconds: float
+    unhidden: bool = False
+    """No random start showed it; nothing was shortened then."""
 
     @property
     def same(self) -> bool:
@@ -103,52 +115,121 @@ class Row:
         return 1 - self.steps / LENGTH
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A campaign's finding as it stands in its folder.
+
+    `same`: fresh processes show it in the bucket that it is filed under; `left`: what could still
+    go; `reason`: why it is not known to be minimal, as the reproducer says.
+    """
+
+    name: str
+    steps: int
+    same: bool
+    removals: int
+    left: tuple[str, ...]
+    reason: str
+
+    @property
+    def minimal(self) -> bool:
+        """Whether nothing can go, or the finding says why that is not known."""
+        return bool(self.reason) or not self.left
+
+    @property
+    def short(self) -> bool:
+        """Whether it has few steps or a reason to have more."""
+        return self.steps <= FEW or self.minimal
+
+    def line(self) -> str:
+        """Return the row as it is printed."""
+        told = f"{self.name[:72]:72} {self.steps} steps as filed, {self.removals} removals tried"
+        if self.steps > FEW:
+            told += f"; {self.reason or 'none of its steps can go'}"
+        if not self.same:
+            told += "\n    fresh processes do not show it in the bucket that it is filed under"
+        return told + "".join(f"\n    {what} can go" for what in self.left)
+
+
 @click.command()
 @click.option("--quick", is_flag=True, help="At most about 40 seconds.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @click.option("--starts", default=1, show_default=True, help="Random starts for each bug.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--inductor", is_flag=True, help="Those bugs that show on Inductor alone.")
+@click.option("--campaign", type=click.Path(path_type=Path), help="A campaign's findings instead.")
+@click.option("--folder", type=click.Path(path_type=Path), help="Keeps rows; a second run resumes.")
 @click.argument("names", nargs=-1)
 def main(
-    quick: bool, as_json: bool, starts: int, seed: int, inductor: bool, names: tuple[str, ...]
+    quick: bool,
+    as_json: bool,
+    starts: int,
+    seed: int,
+    inductor: bool,
+    campaign: Path | None,
+    folder: Path | None,
+    names: tuple[str, ...],
 ) -> None:
     """Hide known bugs in random sequences and shorten those."""
     rows: list[Row] = []
+    standing: list[Standing] = []
+    try:
+        findings = filed(campaign, names) if campaign else []
+    except RondoError as error:
+        raise click.UsageError(str(error)) from None
+    ledger = Ledger(folder, "shorten")
     began = time.monotonic()
 
     def enough() -> bool:
         return bool(quick and rows and time.monotonic() - began > QUICK_SECONDS)
 
-    server = Server("torch")
+    server = Server(findings[0].reproducer.framework if findings else "torch")
     own: dict[Bug, str] = {}
     unhidden: list[str] = []
     try:
         bench = Bench(server)
-        for bug in bench.bugs(inductor, names):
-            alone = bench.shorten(bug.sequence, bug.alarm, bug.anew)
-            own[bug] = bench.bucket(alone).name
+        for each in findings:
+            kept = ledger.get(f"as filed: {each.key}")
+            if kept:
+                stands = Standing(**{**kept, "left": tuple(kept["left"])})
+            else:
+                stands = bench.stand(each)
+                ledger.add(f"as filed: {each.key}", asdict(stands))
+            standing.append(stands)
+            if not as_json:
+                print(stands.line(), flush=True)
+            if enough():
+                break
+        for bug in bench.filed_bugs(findings) if campaign else bench.bugs(inductor, names):
             for start in range(starts):
                 if enough():
                     break
-                row = bench.measure(bug, own[bug], Random(f"{seed} {start} {bug.name}"))
-                if row is None:
+                made = bench.row(bug, seed, start, ledger)
+                own[bug] = made.own_bucket
+                if made.unhidden:
                     unhidden.append(bug.name)
                     continue
-                rows.append(row)
+                rows.append(made)
                 if not as_json:
-                    print(line(row), flush=True)
+                    print(line(made), flush=True)
             if enough():
                 break
     finally:
         server.close()
     figures = summary(rows, own, unhidden)
     if as_json:
-        print(json.dumps({**figures, "rows": [asdict(row) for row in rows]}))
+        stood = [asdict(each) for each in standing]
+        print(json.dumps({**figures, "rows": [asdict(row) for row in rows], "as filed": stood}))
     for name in unhidden:
         print(f"{name}: {ATTEMPTS} random starts of {LENGTH} steps did not show it")
     for bucket, sharing in figures["shared"].items():
         print(f"different bugs in one bucket {bucket}: {', '.join(sharing)}")
+    if campaign:
+        print(
+            f"{len(standing)} findings as filed: same bucket {sum(e.same for e in standing)},"
+            f" 1-minimal or with a reason {sum(e.minimal for e in standing)}, at most {FEW} steps"
+            f" {sum(e.steps <= FEW for e in standing)}, or with a reason"
+            f" {sum(e.short for e in standing)}"
+        )
     print(
         f"{len(rows)} starts of {LENGTH} steps: 1-minimal {figures['minimal']},"
         f" same bucket {figures['same']}, at most {FEW} steps {figures['few']},"
@@ -156,7 +237,8 @@ def main(
     )
     whole = figures["minimal"] == figures["same"] == len(rows) > 0
     distinct = not figures["shared"] and not unhidden
-    sys.exit(not (whole and distinct and figures["reduction"] >= TARGET))
+    stand = all(each.same and each.minimal and each.short for each in standing)
+    sys.exit(not (whole and distinct and stand and figures["reduction"] >= TARGET))
 
 
 def summary(rows: list[Row], own: dict[Bug, str], unhidden: list[str]) -> dict[str, Any]:
@@ -195,6 +277,7 @@ class Bench:
     def __init__(self, server: Server) -> None:
         self.vocabulary = server.vocabulary
         self.executor = Executor(server, LIMITS, batch=16, interrupted=lambda: None)
+        self.runner = Runner(self.executor)
         self.noise = StepDistribution(server.vocabulary)
         self.guarded = [each.name for each in server.vocabulary.constructs if each.guarded]
 
@@ -205,10 +288,68 @@ class Bench:
                 yield from self._case(case, inductor)
         for path in sorted(FOUND.glob("*/*.rondo")) if not inductor else ():
             reproducer = load(path)
+            if reproducer.identity.backend == "inductor":
+                continue
             sequence = decode(reproducer.data, self.vocabulary)
-            name = path.parent.name.removeprefix("stateful-value-")[:34]
+            name = path.parent.name[:34]
             if not names or name in names:
                 yield Bug(name, "found", sequence, reproducer.alarm, None)
+
+    def filed_bugs(self, findings: list[Filed]) -> Iterator[Bug]:
+        """Yield a campaign's findings as bugs to hide."""
+        for each in findings:
+            sequence = decode(each.reproducer.data, self.vocabulary)
+            yield Bug(each.name, "campaign", sequence, each.reproducer.alarm, None)
+
+    def stand(self, finding: Filed) -> Standing:
+        """Look at a finding as it was filed: is it there, and can anything go?"""
+        reproducer = finding.reproducer
+        identity = reproducer.identity
+        self.runner.about(identity.verdict)
+        sequence = decode(reproducer.data, self.vocabulary)
+        results = [self.runner.run(reproducer.data) for _ in range(2)]
+        buckets = {
+            bucket_of(alarm.identity, sequence).name
+            for result in results
+            for alarm in result.alarms
+            if alarm.identity == identity
+        }
+        shown = all(any(a.identity == identity for a in result.alarms) for result in results)
+        tried, left = self.what_can_go(sequence, reproducer.alarm)
+        same = shown and buckets == {finding.bucket.name} == {finding.name}
+        return Standing(
+            finding.name, len(sequence.steps), same, tried, tuple(left), reproducer.reason
+        )
+
+    def what_can_go(self, sequence: Sequence, alarm: Alarm) -> tuple[int, list[str]]:
+        """Return how many single removals there are, and those that keep the bug."""
+        removals = list(every_removal(sequence, self.vocabulary))
+        compiled = not served(self.runner.run(encode(sequence)), alarm)
+        drops = compiler_changes(sequence)
+        return len(removals), [
+            what
+            for what, candidate in removals
+            if self.still_shows(
+                candidate,
+                alarm.identity,
+                compiled=compiled and compiler_changes(candidate) < drops,
+            )
+        ]
+
+    def row(self, bug: Bug, seed: int, start: int, ledger: Ledger) -> Row:
+        """Return the row of one start, from the ledger where an earlier run has made it."""
+        digest = blake2b(encode(bug.sequence), digest_size=6).hexdigest()
+        key = f"{bug.name} {digest} seed {seed} start {start}"
+        kept = ledger.get(key)
+        if kept:
+            return Row(**{**kept, "left": tuple(kept["left"])})
+        self.runner.about(bug.alarm.identity.verdict)
+        alone = self.shorten(bug.sequence, bug.alarm, bug.anew)
+        own = self.bucket(alone).name
+        made = self.measure(bug, own, Random(f"{seed} {start} {bug.name}"))
+        row = made or Row(bug.name, "", own, 0, 0, 0, (), 0.0, unhidden=True)
+        ledger.add(key, asdict(row))
+        return row
 
     def _case(self, case: Case, inductor: bool) -> Iterator[Bug]:
         backends = ("eager", "aot_eager", "inductor")
@@ -225,7 +366,7 @@ class Bench:
 
     def run(self, data: bytes) -> Result:
         """Execute as a campaign does."""
-        return self.executor.run(data)
+        return self.runner.run(data, fresh=False)
 
     def shorten(self, sequence: Sequence, alarm: Alarm, anew: bool | None) -> Shortened:
         """Shorten without a bound on executions."""
@@ -244,25 +385,14 @@ class Bench:
         began = time.monotonic()
         short = self.shorten(*hidden)
         seconds = time.monotonic() - began
-        removals = list(every_removal(decode(short.data, self.vocabulary), self.vocabulary))
-        compiled = not served(self.executor.run_fresh(short.data), short.alarm)
-        drops = compiler_changes(decode(short.data, self.vocabulary))
-        left = [
-            what
-            for what, candidate in removals
-            if self.still_shows(
-                candidate,
-                short.alarm.identity,
-                compiled=compiled and compiler_changes(candidate) < drops,
-            )
-        ]
+        tried, left = self.what_can_go(decode(short.data, self.vocabulary), short.alarm)
         return Row(
             bug.name,
             self.bucket(short).name,
             own_bucket,
             short.steps_after,
             short.executions,
-            len(removals),
+            tried,
             tuple(left),
             seconds,
         )
@@ -328,79 +458,11 @@ class Bench:
         Without a drop of what the compiler retains, stale code may be served where a call compiled
         and was wrong: another bug. With `compiled` that kind does not count.
         """
-        result = self.executor.run_fresh(encode(normalise(candidate, self.vocabulary)))
+        result = self.runner.run(encode(normalise(candidate, self.vocabulary)))
         return any(
             same_bug(alarm.identity, identity) and not (compiled and served(result, alarm))
             for alarm in result.alarms
         )
-
-
-def compiler_changes(sequence: Sequence) -> int:
-    """Return how many steps are changes of the compiler's own state."""
-    return sum(isinstance(s, Change) and s.target == COMPILER for s in sequence.steps)
-
-
-def served(result: Result, alarm: Alarm) -> bool:
-    """Whether the exposing call was served what had been compiled before."""
-    identity = alarm.identity
-    return f"{identity.backend}: after {identity.exposing}: hit" in result.behaviours.values()
-
-
-def same_bug(first: Identity, second: Identity) -> bool:
-    """Whether two alarms are of one kind at one place."""
-    names = ("verdict", "effect", "place", "exception")
-    return all(getattr(first, name) == getattr(second, name) for name in names)
-
-
-def without(sequence: Sequence, names: set[str]) -> Sequence:
-    """Return `sequence` without some constructs and the changes to them."""
-    kept = tuple(name for name in sequence.subject.constructs if name not in names)
-    steps = [s for s in sequence.steps if not (isinstance(s, Change) and s.target in names)]
-    subject = replace(sequence.subject, constructs=kept)
-    return replace(sequence, subject=subject, steps=tuple(steps))
-
-
-def every_removal(sequence: Sequence, vocabulary: Vocabulary) -> Iterator[tuple[str, Sequence]]:
-    """Yield each single thing that can be taken away, by name. Written apart from the passes."""
-    for number in range(len(sequence.steps)):
-        steps = list(sequence.steps)
-        del steps[number]
-        yield f"step {number}", replace(sequence, steps=tuple(steps))
-    for name in sequence.subject.constructs:
-        yield f"construct {name}", without(sequence, {name})
-    for field in ("mode", "dynamic", "fullgraph", "cache"):
-        if getattr(sequence.options, field) != 0:
-            options = replace(sequence.options, **{field: 0})
-            yield f"option {field}", replace(sequence, options=options)
-    for number in range(sequence.options.backend):
-        options = replace(sequence.options, backend=number)
-        yield f"back end above {vocabulary.backends[number]}", replace(sequence, options=options)
-    if sequence.subject.architecture != SMALLEST and SMALLEST in vocabulary.architectures_by_name:
-        subject = replace(sequence.subject, architecture=SMALLEST)
-        yield "architecture", replace(sequence, subject=subject)
-    if sequence.subject.seed:
-        yield "seed", replace(sequence, subject=replace(sequence.subject, seed=0))
-    for number, step in enumerate(sequence.steps):
-        for what, smaller in smaller_steps(step):
-            steps = list(sequence.steps)
-            steps[number] = smaller
-            yield f"{what} of step {number}", replace(sequence, steps=tuple(steps))
-
-
-def smaller_steps(step: Step) -> Iterator[tuple[str, Step]]:
-    """Yield a step with one operand, or one size, back at the first choice of its table."""
-    if not isinstance(step, Call):
-        if step.value:
-            yield "value", Change(step.target, step.action, 0)
-        return
-    for name in CALL_CHOICES:
-        if getattr(step, name):
-            yield name, replace(step, **{name: 0})
-    for number, size in enumerate(step.sizes):
-        if size:
-            sizes = list(step.sizes)
-            sizes[number] = 0
-            yield f"dimension {number}", replace(step, sizes=tuple(sizes))
 
 
 if __name__ == "__main__":
