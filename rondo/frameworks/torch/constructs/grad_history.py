@@ -1,7 +1,7 @@
-"""grad_history: branches on whether a held tensor is a leaf, has a history, is a view.
+"""grad_history: branches on whether a held tensor is a leaf, and whether another one is a view.
 
-All three are questions about how the tensor came to be. Sizes, strides, dtype and whether it wants
-a gradient are the same whatever the answer is.
+Both are questions about how the tensor came to be. Sizes, strides, dtype and whether it wants a
+gradient are the same whatever the answer is. (`grad_fn` asks the same and breaks the graph.)
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ class GradHistory(nn.Module):
     def forward(self, hidden: Tensor) -> Tensor:
         if self.held.is_leaf:
             hidden = hidden + 1
-        if self.held.grad_fn is None:
-            hidden = hidden * 0.5
         if self.table._base is None:
             hidden = hidden - 0.25
         return hidden
