@@ -1,4 +1,4 @@
-"""metaclass_attribute: a number and an instance check that a class has from its metaclass.
+"""metaclass_attribute: a number that a class has from its metaclass.
 
 A class is looked through first and its metaclass last, as an instance is and its class. The classes
 are made anew for each module, so that no module changes another one's.
@@ -14,13 +14,10 @@ from rondo.subjects.target import Construct
 
 
 def fresh_class() -> Any:
-    """Return a class of a metaclass of its own, with a virtual subclass check."""
+    """Return a class of a metaclass of its own, which defines a number."""
 
     class Meta(type):
         gain = 0.5
-
-        def __instancecheck__(cls, instance: object) -> bool:
-            return True
 
     class Family(metaclass=Meta):
         pass
@@ -32,11 +29,9 @@ class MetaclassAttribute(nn.Module):
     def __init__(self, features: int) -> None:
         super().__init__()
         self.family = fresh_class()
-        self.member = object
 
     def forward(self, hidden: Tensor) -> Tensor:
-        hidden = hidden * self.family.gain
-        return hidden + 1 if isinstance(self.member, self.family) else hidden - 1
+        return hidden * self.family.gain
 
 
 CONSTRUCT = Construct("metaclass_attribute", MetaclassAttribute, kind="py-object guard")
@@ -55,10 +50,3 @@ def hide_gain(module: MetaclassAttribute, value: int) -> None:
         module.family.gain = -1.0
     elif "gain" in vars(module.family):
         del module.family.gain
-
-
-@CONSTRUCT.change(values=2)
-def rebind_check(module: MetaclassAttribute, value: int) -> None:
-    """Let the metaclass say of instances that they are none, or that they are."""
-    answer = value == 1
-    type(module.family).__instancecheck__ = lambda cls, instance: answer
