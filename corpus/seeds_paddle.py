@@ -51,7 +51,7 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
     yield "edited_object", poked("plain_object", "edit")
     yield "named_modes", poked("mode_argument", "set_mode")
     yield "branch_on_a_tensor", poked("tensor_branch", "set_bound")
-    yield "reseeded_generator", poked("random_draw", "reseed", 1)
+    yield "reseeded_generator", poked("random_seed", "reseed", 1)
     yield "branch_on_sizes", on("identity", "shape_branch").call().call(batch=1).call(batch=3)
     yield "values_of_a_number", on("identity", "number_branch").call().call(number="2.0", integer=3)
     yield "wrapped_again", on("mlp").call().compiler("wrap_again").call(batch=3)

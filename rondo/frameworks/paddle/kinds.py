@@ -34,9 +34,6 @@ SETTING = "setting"
 CONTROL_FLOW = "control flow"
 """Branches and loops on tensors, on shapes or on Python values."""
 
-NESTED = "nested function"
-"""A compiled function inside, with programs of its own."""
-
 RANDOM = "random state"
 """Draws of Paddle's generator."""
 

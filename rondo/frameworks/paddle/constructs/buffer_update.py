@@ -17,11 +17,12 @@ class BufferUpdate(paddle.nn.Layer):
         self.register_buffer("scale", paddle.to_tensor([1.0]))
 
     def forward(self, hidden: Any) -> Any:
+        result = hidden * paddle.cast(self.scale + self.total * 0.125, hidden.dtype)
         self.total[:] = self.total + 1.0
-        return hidden * paddle.cast(self.scale + self.total * 0.125, hidden.dtype)
+        return result
 
 
-CONSTRUCT = Construct("buffer_update", BufferUpdate, kind=PARAMETER)
+CONSTRUCT = Construct("buffer_update", BufferUpdate, kind=PARAMETER, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

@@ -29,7 +29,7 @@ CONSTRUCT = Construct("builtin_norm", BuiltinNorm, kind=BUILTIN)
 @CONSTRUCT.change(values=2)
 def set_epsilon(module: BuiltinNorm, value: int) -> None:
     """Give the layer norm another epsilon."""
-    module.layer_norm._epsilon = (0.5, 1e-5)[value]
+    module.layer_norm._epsilon = (1e-3, 1e-5)[value]
 
 
 @CONSTRUCT.change(values=2)

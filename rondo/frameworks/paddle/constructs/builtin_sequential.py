@@ -20,7 +20,7 @@ class BuiltinSequential(paddle.nn.Layer):
         return self.named["last"](self.chain(hidden))
 
 
-CONSTRUCT = Construct("builtin_sequential", BuiltinSequential, kind=CONTAINER)
+CONSTRUCT = Construct("builtin_sequential", BuiltinSequential, kind=CONTAINER, guarded=True)
 
 
 @CONSTRUCT.change()

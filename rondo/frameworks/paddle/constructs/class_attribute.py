@@ -10,6 +10,11 @@ from rondo.frameworks.paddle.kinds import NAME
 from rondo.subjects.target import Construct
 
 
+def moved(self: Any, hidden: Any) -> Any:
+    """Another method."""
+    return hidden + 4.0
+
+
 class ClassAttribute(paddle.nn.Layer):
     factor = 1.0
 
@@ -27,7 +32,7 @@ class ClassAttribute(paddle.nn.Layer):
         return self.shifted(hidden) * self.factor + self.doubled
 
 
-CONSTRUCT = Construct("class_attribute", ClassAttribute, kind=NAME)
+CONSTRUCT = Construct("class_attribute", ClassAttribute, kind=NAME, guarded=True)
 
 
 @CONSTRUCT.change(values=2)
@@ -48,4 +53,4 @@ def shadow(module: ClassAttribute, value: int) -> None:
 @CONSTRUCT.change()
 def set_method(module: ClassAttribute, value: int) -> None:
     """Put another method into the class."""
-    ClassAttribute.shifted = lambda self, hidden: hidden + 4.0  # type: ignore[method-assign]
+    ClassAttribute.shifted = moved  # type: ignore[method-assign]

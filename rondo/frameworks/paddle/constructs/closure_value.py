@@ -34,7 +34,7 @@ class ClosureValue(paddle.nn.Layer):
         return self.use(hidden)
 
 
-CONSTRUCT = Construct("closure_value", ClosureValue, kind=NAME)
+CONSTRUCT = Construct("closure_value", ClosureValue, kind=NAME, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

@@ -20,7 +20,7 @@ class CountedResult(paddle.nn.Layer):
         return hidden + self.calls
 
 
-CONSTRUCT = Construct("counted_result", CountedResult, kind=SIDE_EFFECT)
+CONSTRUCT = Construct("counted_result", CountedResult, kind=SIDE_EFFECT, guarded=True)
 
 
 @CONSTRUCT.change()

@@ -32,7 +32,7 @@ class CustomGradient(paddle.nn.Layer):
         return Scaled.apply(hidden)
 
 
-CONSTRUCT = Construct("custom_gradient", CustomGradient, kind=NAME)
+CONSTRUCT = Construct("custom_gradient", CustomGradient, kind=NAME, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

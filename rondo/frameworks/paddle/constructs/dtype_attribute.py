@@ -21,7 +21,7 @@ class DtypeAttribute(paddle.nn.Layer):
         return hidden + paddle.cast(value / 3.0, hidden.dtype)
 
 
-CONSTRUCT = Construct("dtype_attribute", DtypeAttribute, kind=ATTRIBUTE)
+CONSTRUCT = Construct("dtype_attribute", DtypeAttribute, kind=ATTRIBUTE, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

@@ -6,7 +6,7 @@ from typing import Any
 
 import paddle
 
-from rondo.frameworks.paddle.kinds import CONTROL_FLOW
+from rondo.frameworks.paddle.kinds import ATTRIBUTE
 from rondo.sequences.vocabulary import InputSpec
 from rondo.subjects.target import Construct
 
@@ -23,7 +23,11 @@ class FailingCall(paddle.nn.Layer):
 
 
 CONSTRUCT = Construct(
-    "failing_call", FailingCall, kind=CONTROL_FLOW, inputs=(InputSpec("number", kind="number"),)
+    "failing_call",
+    FailingCall,
+    kind=ATTRIBUTE,
+    guarded=True,
+    inputs=(InputSpec("number", kind="number"),),
 )
 
 

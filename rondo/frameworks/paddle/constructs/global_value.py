@@ -28,7 +28,7 @@ class GlobalValue(paddle.nn.Layer):
         return ENTRY(hidden) * GAIN + LEVELS[0]
 
 
-CONSTRUCT = Construct("global_value", GlobalValue, kind=NAME)
+CONSTRUCT = Construct("global_value", GlobalValue, kind=NAME, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

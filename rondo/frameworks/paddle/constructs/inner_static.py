@@ -1,4 +1,4 @@
-"""inner_static: a method that is compiled itself, with what it reads."""
+"""inner_static: a function inside that is compiled itself, with the global that it reads."""
 
 from __future__ import annotations
 
@@ -6,30 +6,28 @@ from typing import Any
 
 import paddle
 
-from rondo.frameworks.paddle.kinds import NESTED
+from rondo.frameworks.paddle.kinds import NAME
 from rondo.subjects.target import Construct
 
+SHIFT = 1.0
 
-class Inner(paddle.nn.Layer):
-    def __init__(self) -> None:
-        super().__init__()
-        self.shift = 1.0
 
-    def forward(self, hidden: Any) -> Any:
-        return paddle.tanh(hidden) + self.shift
+def shifted(hidden: Any) -> Any:
+    """Shift by the global."""
+    return paddle.tanh(hidden) + SHIFT
 
 
 class InnerStatic(paddle.nn.Layer):
     def __init__(self, features: int) -> None:
         super().__init__()
         self.factor = 1.0
-        self.inner = paddle.jit.to_static(Inner(), full_graph=True)
+        self.inner = paddle.jit.to_static(shifted, full_graph=False, backend=None)
 
     def forward(self, hidden: Any) -> Any:
         return self.inner(hidden) * self.factor
 
 
-CONSTRUCT = Construct("inner_static", InnerStatic, kind=NESTED)
+CONSTRUCT = Construct("inner_static", InnerStatic, kind=NAME)
 
 
 @CONSTRUCT.change(values=2)
@@ -39,6 +37,6 @@ def set_factor(module: InnerStatic, value: int) -> None:
 
 
 @CONSTRUCT.change(values=2)
-def set_inner(module: InnerStatic, value: int) -> None:
-    """Give the inner layer another attribute."""
-    module.inner.shift = (3.0, 1.0)[value]
+def set_global(module: InnerStatic, value: int) -> None:
+    """Rebind what the inner function reads."""
+    globals()["SHIFT"] = (3.0, 1.0)[value]

@@ -24,7 +24,7 @@ class ListOfLayers(paddle.nn.Layer):
         return paddle.cast(value, hidden.dtype)
 
 
-CONSTRUCT = Construct("list_of_layers", ListOfLayers, kind=CONTAINER)
+CONSTRUCT = Construct("list_of_layers", ListOfLayers, kind=CONTAINER, guarded=True)
 
 
 @CONSTRUCT.change()

@@ -25,7 +25,7 @@ class LiteralArgument(paddle.nn.Layer):
         return hidden * literal
 
 
-CONSTRUCT = Construct("literal_argument", LiteralArgument, kind=ARGUMENT)
+CONSTRUCT = Construct("literal_argument", LiteralArgument, kind=ARGUMENT, guarded=True)
 
 
 @CONSTRUCT.change(values=6)

@@ -23,7 +23,7 @@ class LiteralAttribute(paddle.nn.Layer):
         return hidden * self.literal
 
 
-CONSTRUCT = Construct("literal_attribute", LiteralAttribute, kind=ATTRIBUTE)
+CONSTRUCT = Construct("literal_attribute", LiteralAttribute, kind=ATTRIBUTE, guarded=True)
 
 
 @CONSTRUCT.change(values=6)

@@ -18,10 +18,10 @@ class LoopLength(paddle.nn.Layer):
     def forward(self, hidden: Any) -> Any:
         for _ in range(self.rounds):
             hidden = paddle.tanh(hidden) + 0.1
-        return hidden
+        return hidden * 2.0
 
 
-CONSTRUCT = Construct("loop_length", LoopLength, kind=ATTRIBUTE)
+CONSTRUCT = Construct("loop_length", LoopLength, kind=ATTRIBUTE, guarded=True)
 
 
 @CONSTRUCT.change(values=3)

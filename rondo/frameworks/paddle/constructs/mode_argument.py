@@ -26,7 +26,7 @@ class ModeArgument(paddle.nn.Layer):
 
     def forward(self, hidden: Any, mode: Any) -> Any:
         if mode is None:
-            return hidden
+            return hidden + 1.0
         if mode is Mode.HALF:
             return hidden * 0.5
         if mode == "double":
@@ -34,7 +34,7 @@ class ModeArgument(paddle.nn.Layer):
         return hidden * 3.0
 
 
-CONSTRUCT = Construct("mode_argument", ModeArgument, kind=ARGUMENT)
+CONSTRUCT = Construct("mode_argument", ModeArgument, kind=ARGUMENT, guarded=True)
 
 
 @CONSTRUCT.change(values=4)

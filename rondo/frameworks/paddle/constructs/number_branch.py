@@ -20,12 +20,13 @@ class NumberBranch(paddle.nn.Layer):
             hidden = hidden * number
         for _ in range(min(max(integer, 0), 3)):
             hidden = hidden + 0.5
-        return hidden
+        return hidden * 2.0
 
 
 CONSTRUCT = Construct(
     "number_branch",
     NumberBranch,
     kind=CONTROL_FLOW,
+    guarded=True,
     inputs=(InputSpec("number", kind="number"), InputSpec("integer", kind="integer")),
 )

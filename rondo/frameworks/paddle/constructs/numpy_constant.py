@@ -20,7 +20,7 @@ class NumpyConstant(paddle.nn.Layer):
         return hidden * paddle.cast(paddle.to_tensor(self.table), hidden.dtype)
 
 
-CONSTRUCT = Construct("numpy_constant", NumpyConstant, kind=ATTRIBUTE)
+CONSTRUCT = Construct("numpy_constant", NumpyConstant, kind=ATTRIBUTE, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

@@ -35,7 +35,7 @@ class PlainObject(paddle.nn.Layer):
         return hidden * self.options.gain + self.record.shift
 
 
-CONSTRUCT = Construct("plain_object", PlainObject, kind=ATTRIBUTE)
+CONSTRUCT = Construct("plain_object", PlainObject, kind=ATTRIBUTE, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

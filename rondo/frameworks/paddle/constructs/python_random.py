@@ -20,7 +20,7 @@ class PythonRandom(paddle.nn.Layer):
         return hidden + self.source.random() + random.random()
 
 
-CONSTRUCT = Construct("python_random", PythonRandom, kind=SIDE_EFFECT)
+CONSTRUCT = Construct("python_random", PythonRandom, kind=SIDE_EFFECT, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

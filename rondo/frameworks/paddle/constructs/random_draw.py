@@ -6,7 +6,7 @@ from typing import Any
 
 import paddle
 
-from rondo.frameworks.paddle.kinds import RANDOM
+from rondo.frameworks.paddle.kinds import ATTRIBUTE
 from rondo.subjects.target import Construct
 
 
@@ -22,7 +22,7 @@ class RandomDraw(paddle.nn.Layer):
         return kept + paddle.cast(noise, hidden.dtype)
 
 
-CONSTRUCT = Construct("random_draw", RandomDraw, kind=RANDOM)
+CONSTRUCT = Construct("random_draw", RandomDraw, kind=ATTRIBUTE, guarded=True)
 
 
 @CONSTRUCT.change(values=2)
@@ -35,9 +35,3 @@ def set_low(module: RandomDraw, value: int) -> None:
 def set_rate(module: RandomDraw, value: int) -> None:
     """Drop at another rate."""
     module.rate = (0.25, 0.5)[value]
-
-
-@CONSTRUCT.change(values=2)
-def reseed(module: RandomDraw, value: int) -> None:
-    """Seed Paddle's generator."""
-    paddle.seed(value)

@@ -22,7 +22,7 @@ class SideEffect(paddle.nn.Layer):
         return hidden * 1.5
 
 
-CONSTRUCT = Construct("side_effect", SideEffect, kind=SIDE_EFFECT)
+CONSTRUCT = Construct("side_effect", SideEffect, kind=SIDE_EFFECT, guarded=True)
 
 
 @CONSTRUCT.change()

@@ -22,7 +22,7 @@ class SignedZero(paddle.nn.Layer):
         return hidden * (1.0 + math.copysign(0.5, height))
 
 
-CONSTRUCT = Construct("signed_zero", SignedZero, kind=ARGUMENT)
+CONSTRUCT = Construct("signed_zero", SignedZero, kind=ARGUMENT, guarded=True)
 
 
 @CONSTRUCT.change(values=3)

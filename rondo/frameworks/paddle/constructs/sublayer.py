@@ -28,7 +28,7 @@ class Sublayer(paddle.nn.Layer):
         return self.inner(hidden)
 
 
-CONSTRUCT = Construct("sublayer", Sublayer, kind=ATTRIBUTE)
+CONSTRUCT = Construct("sublayer", Sublayer, kind=ATTRIBUTE, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

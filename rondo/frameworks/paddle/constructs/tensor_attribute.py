@@ -22,7 +22,7 @@ class TensorAttribute(paddle.nn.Layer):
         return scaled + paddle.cast(self.several[0] * self.named["shift"], hidden.dtype)
 
 
-CONSTRUCT = Construct("tensor_attribute", TensorAttribute, kind=PARAMETER)
+CONSTRUCT = Construct("tensor_attribute", TensorAttribute, kind=PARAMETER, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

@@ -6,7 +6,7 @@ from typing import Any
 
 import paddle
 
-from rondo.frameworks.paddle.kinds import CONTROL_FLOW
+from rondo.frameworks.paddle.kinds import ATTRIBUTE
 from rondo.subjects.target import Construct
 
 
@@ -21,7 +21,7 @@ class TensorBranch(paddle.nn.Layer):
         return hidden - 1.0
 
 
-CONSTRUCT = Construct("tensor_branch", TensorBranch, kind=CONTROL_FLOW)
+CONSTRUCT = Construct("tensor_branch", TensorBranch, kind=ATTRIBUTE, guarded=True)
 
 
 @CONSTRUCT.change(values=3)

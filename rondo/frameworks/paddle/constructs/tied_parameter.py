@@ -23,7 +23,7 @@ class TiedParameter(paddle.nn.Layer):
         return paddle.cast(value, hidden.dtype)
 
 
-CONSTRUCT = Construct("tied_parameter", TiedParameter, kind=PARAMETER)
+CONSTRUCT = Construct("tied_parameter", TiedParameter, kind=PARAMETER, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

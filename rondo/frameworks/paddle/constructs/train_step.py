@@ -23,7 +23,7 @@ class TrainStep(paddle.nn.Layer):
         )
 
 
-CONSTRUCT = Construct("train_step", TrainStep, kind=PARAMETER)
+CONSTRUCT = Construct("train_step", TrainStep, kind=PARAMETER, guarded=True)
 
 
 @CONSTRUCT.change()

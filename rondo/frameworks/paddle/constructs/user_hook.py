@@ -35,7 +35,7 @@ class UserHook(paddle.nn.Layer):
         return self.inner(hidden)
 
 
-CONSTRUCT = Construct("user_hook", UserHook, kind=ATTRIBUTE)
+CONSTRUCT = Construct("user_hook", UserHook, kind=ATTRIBUTE, guarded=True)
 
 
 @CONSTRUCT.change()

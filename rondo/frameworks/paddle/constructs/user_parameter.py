@@ -23,7 +23,7 @@ class UserParameter(paddle.nn.Layer):
         return paddle.cast(value, hidden.dtype)
 
 
-CONSTRUCT = Construct("user_parameter", UserParameter, kind=PARAMETER)
+CONSTRUCT = Construct("user_parameter", UserParameter, kind=PARAMETER, guarded=True)
 
 
 @CONSTRUCT.change(values=2)

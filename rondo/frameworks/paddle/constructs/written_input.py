@@ -6,7 +6,7 @@ from typing import Any
 
 import paddle
 
-from rondo.frameworks.paddle.kinds import ARGUMENT
+from rondo.frameworks.paddle.kinds import ATTRIBUTE
 from rondo.sequences.vocabulary import BATCH, InputSpec
 from rondo.subjects.target import Construct
 
@@ -28,7 +28,7 @@ class WrittenInput(paddle.nn.Layer):
 CONSTRUCT = Construct(
     "written_input",
     WrittenInput,
-    kind=ARGUMENT,
+    kind=ATTRIBUTE,
     inputs=(InputSpec("left", (BATCH, 4)), InputSpec("right", (BATCH, 4))),
 )
 
