@@ -21,6 +21,8 @@ from rondo.sequences.vocabulary import Vocabulary
 DIED = "died"
 """The verdict of a sequence that its worker did not survive."""
 SHOWN_OUTPUT = 200
+HANG_WORK = 240.0
+"""Work of a hang, in usual executions of a quarter of a second: the usual -timeout is a minute."""
 
 
 class Cause(Enum):
@@ -79,7 +81,8 @@ def death_result(death: Death, data: bytes, vocabulary: Vocabulary) -> Result:
         eager="survives",
         retained=": ".join(part for part in (death.detail or death.cause.value, said) if part),
     )
-    return Result(DIED, (Alarm(step, identity, (difference,)),))
+    work = HANG_WORK if death.cause is Cause.TIMEOUT else 1.0
+    return Result(DIED, (Alarm(step, identity, (difference,)),), work=work)
 
 
 def _text(sequence: Sequence, step: int, vocabulary: Vocabulary) -> str:

@@ -249,7 +249,9 @@ class Campaign:
         progress.seeds_left -= not job.proposed
         progress.register.meet(data, sequence.subject, result, self.stats)
         new = self._learn(job, data, result)
-        self.lines.after(slot.executor, data, new_behaviours=new)
+        reached = self.lines.after(slot.executor, data, new_behaviours=new)
+        if reached:
+            self.sampler.note_lines(sequence, reached)
         if is_sampled(data) and not result.alarms:
             self._measure(slot, data, sequence)
 
@@ -267,7 +269,9 @@ class Campaign:
         progress = self.progress
         identities = [alarm.identity for alarm in result.alarms]
         size = len(self.state.corpus)
-        feedback = self.sampler.observe(job.sequence, result.behaviours, identities)
+        feedback = self.sampler.observe(
+            job.sequence, result.behaviours, identities, work=result.work
+        )
         if len(self.state.corpus) > size:
             self.stats.new_units += 1
             self._corpus_bytes += len(data)

@@ -47,6 +47,9 @@ MAPPINGS: dict[str, Callable[[Any], Any]] = {
     "Counter": lambda items: Counter(dict(items)),
 }
 
+DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
+"""What reading data that nobody wrote may raise; the last, a state of `Random` below zero."""
+
 
 class GraphError(ValueError):
     """Something that cannot be kept, or data that describes nothing of ours."""
@@ -120,7 +123,7 @@ class Reader:
             return self._read(tag, rest)
         except GraphError:
             raise
-        except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        except DAMAGE as error:
             raise GraphError(f"damaged: {error}") from None
 
     def _read(self, tag: str, rest: list[Any]) -> Any:

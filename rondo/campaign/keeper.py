@@ -35,7 +35,7 @@ from rondo.sequences.distribution import SequenceDistribution
 from rondo.sequences.vocabulary import Vocabulary
 
 FORMAT = "rondo-checkpoint"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 SUM = 16
 """Bytes of the checksum in front."""
 SECONDS = 30.0
@@ -116,6 +116,7 @@ def pack(campaign: Campaign, seen: Seen) -> bytes:
             entry.seed,
             sorted(entry.first),
             None if entry.shown is None else sorted(entry.shown),
+            entry.work,
         ]
         for entry in state.corpus.in_order()
     ]
@@ -175,10 +176,10 @@ class Checkpoint:
         record = self._record
         try:
             unsaved = set(record["unsaved"])
-            for name, data, seed, first, shown in record["corpus"]:
+            for name, data, seed, first, shown, work in record["corpus"]:
                 sequence = decode_strict(data, corpus.vocabulary)
                 known = None if shown is None else frozenset(shown)
-                entry = Entry(name, data, sequence, seed, frozenset(first), known)
+                entry = Entry(name, data, sequence, seed, frozenset(first), known, float(work))
                 corpus.put(entry, unsaved=name in unsaved)
             counts = type(BehaviourLedger().counts).from_bytes(record["counts"])
             labels = {int(hash_): str(label) for hash_, label in record["labels"].items()}

@@ -1,9 +1,10 @@
 """Lines of the compiler that a campaign reaches: when to trace, where they go.
 
-The key insight: lines never decide anything here - they are a second opinion on what behaviours
-say - so they may cost only what the interpreter lets them. On Python 3.12 and later every execution
-is traced where it runs. On 3.11 the policy of `rondo._native.sampling` has a share of executions
-run again under the tracer, in a worker of its own, so that what is judged stays untraced.
+The key insight: lines are a second opinion on what behaviours say, so they may cost only what the
+interpreter lets them. On Python 3.12 and later every execution is traced where it runs, and the
+sampler is told what it reaches. On 3.11 the policy of `rondo._native.sampling` has a share of
+executions run again under the tracer, in a worker of its own, so that what is judged stays
+untraced; clocks choose which ones, so nothing may follow from what they reach.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class LineCoverage:
     policy: SampledTracing = field(default_factory=SampledTracing)
     _traced_cpu: float = 0.0
     _since_save: int = 0
+    _seen: int = 0
 
     def __post_init__(self) -> None:
         self.store = LineStore(self.executors[0].server.trees if self.wanted else ())
@@ -46,10 +48,13 @@ class LineCoverage:
         """Lines reached so far; 0 when they are not traced."""
         return self.store.line_count if self.active else 0
 
-    def after(self, executor: Executor, data: bytes, *, new_behaviours: bool) -> None:
-        """Note an execution of `data`; run it again under the tracer if the policy says so."""
+    def after(self, executor: Executor, data: bytes, *, new_behaviours: bool) -> int:
+        """Note an execution of `data`; run it again under the tracer if the policy says so.
+
+        Returns how many lines it was the first to reach, 0 where clocks choose what is traced.
+        """
         if not self.active:
-            return
+            return 0
         if not self.policy.always and self.policy.should_trace(
             new_behaviours,
             spent_traced_cpu=self._traced_cpu,
@@ -62,6 +67,8 @@ class LineCoverage:
         self._since_save += 1
         if self._since_save >= SAVE_EVERY:
             self.save()
+        new, self._seen = self.count - self._seen, self.count
+        return new if self.policy.always else 0
 
     def save(self) -> None:
         """Write the data file that coverage.py and `rondo coverage html` read."""

@@ -37,12 +37,14 @@ class CallEvents:
     """What the compiler did during one step: readable labels without addresses, ids or times.
 
     `compiled` tells whether compiled code served the call, `compilations` how often the compiler
-    produced code during it.
+    produced code during it. `work` is what that took, counted and not timed, in usual executions of
+    a small subject; None where an adapter counts nothing finer than compilations.
     """
 
     labels: tuple[str, ...]
     compiled: bool
     compilations: int
+    work: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

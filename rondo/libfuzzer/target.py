@@ -94,7 +94,7 @@ class FuzzTarget:
         seconds = time.process_time() - began
         self.executions += 1
         identities = [alarm.identity for alarm in result.alarms]
-        feedback = self.sampler.observe(sequence, result.behaviours, identities)
+        feedback = self.sampler.observe(sequence, result.behaviours, identities, work=result.work)
         show(result.behaviours, half=0)
         self.lines.after(
             lambda: self._execute(canonical), seconds, new_behaviours=bool(feedback.new)

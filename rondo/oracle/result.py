@@ -94,7 +94,8 @@ class Result:
 
     `kept` holds packed observations of reset arms by step, where they were asked for. `behaviours`
     maps the stable 64-bit hashes of all compile behaviours seen in the retained arm to
-    their readable labels. `seconds` holds the wall time of each arm.
+    their readable labels. `seconds` holds the wall time of each arm, `work` what the retained arm
+    took by counting, in usual executions: equal bytes give equal work, whatever the machine does.
     """
 
     verdict: str
@@ -106,6 +107,7 @@ class Result:
     uncertain: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     kept: dict[int, bytes] = field(default_factory=dict)
+    work: float = 1.0
 
     def to_data(self) -> dict[str, Any]:
         """Return this result as dicts and lists for msgpack."""

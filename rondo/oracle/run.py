@@ -25,6 +25,9 @@ from rondo.sequences.codec import decode
 from rondo.sequences.step import Call, Change, Sequence, describe_step
 from rondo.sequences.vocabulary import COMPILER, Vocabulary
 
+START_WORK, CALL_WORK, COMPILATION_WORK = 0.1, 0.02, 0.3
+"""Work of any execution, of each call, and of a compilation whose adapter counts nothing finer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -229,7 +232,17 @@ def _result(
             for judgement in judgements
             if settings.keep_reset and judgement.reset is not None
         },
+        work=_work_of(retained),
     )
+
+
+def _work_of(retained: ArmTrace) -> float:
+    """Return what the retained arm took: the other arms cost little, or in proportion."""
+    compiling = sum(
+        COMPILATION_WORK * events.compilations if events.work is None else events.work
+        for _, events, _ in retained.events
+    )
+    return round(START_WORK + CALL_WORK * len(retained.events) + compiling, 4)
 
 
 def _overall(judgements: list[Judgement]) -> str:

@@ -58,11 +58,13 @@ class RandomSampler(RecordingSampler):
         sequence: Sequence,
         behaviours: Mapping[int, str],
         alarms: Iterable[Hashable] = (),
+        *,
+        work: float = 1.0,
     ) -> Feedback:
         """Count the execution; it is always accepted, and nothing follows from it."""
         identities = tuple(dict.fromkeys(alarms))
         new, novel_alarm = self.count(behaviours, identities)
-        self.keep(sequence, behaviours, identities, new)
+        self.keep(sequence, behaviours, identities, new, work)
         return Feedback(True, new, novel_alarm)
 
 

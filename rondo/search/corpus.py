@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -29,7 +29,8 @@ class Entry:
     """A sequence of the corpus.
 
     `first` holds the behaviours that it was the first to show, `shown` all that it shows (None
-    until it has run in this campaign without an alarm). `seed` marks those that were loaded.
+    until it has run in this campaign without an alarm). `seed` marks those that were loaded. `work`
+    is what running it took, 1 while nobody knows.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Entry:
     seed: bool = False
     first: frozenset[int] = field(default_factory=frozenset)
     shown: frozenset[int] | None = None
+    work: float = 1.0
 
 
 class Corpus:
@@ -113,13 +115,19 @@ class Corpus:
         self._entries.setdefault(data, Entry(name, data, sequence, seed=True))
 
     def note(
-        self, sequence: Sequence, *, first: Collection[int], shown: Collection[int] | None
+        self,
+        sequence: Sequence,
+        *,
+        first: Collection[int],
+        shown: Collection[int] | None,
+        work: float = 1.0,
     ) -> None:
         """Remember what an entry shows; a sequence that is no entry is left alone."""
         entry = self._entries.get(encode(sequence))
         if entry is not None:
             entry.first |= frozenset(first)
             entry.shown = None if shown is None else frozenset(shown)
+            entry.work = work
 
     def add(self, sequence: Sequence) -> bool:
         """Add `sequence` and write its file; return whether it is new.
@@ -180,10 +188,21 @@ class Corpus:
                 Path(temporary).unlink(missing_ok=True)
             raise CorpusError(f"cannot write corpus file {path}: {error.strerror}") from error
 
-    def select(self, rng: Random, ledger: BehaviourLedger) -> Entry:
-        """Return an entry, drawn in proportion to 1 + the rarity of what it was first to show."""
+    def select(
+        self, rng: Random, ledger: BehaviourLedger, chosen: Mapping[str, int] | None = None
+    ) -> Entry:
+        """Return an entry, drawn by the rarity of what it was the first to show, for its work.
+
+        The weight is 1 + that rarity under the counts of the *whole* campaign, so an entry fades as
+        others show the same; divided by the work that running it took, and by how often it was
+        `chosen` already, so that nothing is done to death.
+        """
         entries = list(self)
-        weights = [1.0 + ledger.energy(entry.first) for entry in entries]
+        times = {} if chosen is None else chosen
+        weights = [
+            (1.0 + ledger.energy(entry.first)) / entry.work / (1.0 + times.get(entry.name, 0))
+            for entry in entries
+        ]
         return rng.choices(entries, weights)[0]
 
     def check_invariants(self) -> None:

@@ -2,31 +2,40 @@
 
 The target of a chain at temperature T, whose back end is fixed, is
 
-    pi(s) proportional to p0(s) * exp(E(s) / T)
+    pi(s) proportional to p0(s) * exp(E(s) / T) / w(s)
 
     E(s) = sum over the behaviours b of s of log((n + 1) / (n_b + 1))
            - ALARM_COST * sum over the known alarms a of s of log(n_a)
 
-with n executions in the whole campaign, of which n_b showed b and n_a raised a, and p0 the
-distribution that the `random` sampler draws from (`SequenceDistribution.log_prior`). The density
-exp(E / T) is one *with respect to p0*, and has to be: with respect to the counting measure, each
-further step multiplies the number of sequences by some hundred thousand, so nearly all the mass
-would lie on the longest sequences whatever E says. At infinite T the chain samples from p0.
+with n executions in the whole campaign, of which n_b showed b and n_a raised a, p0 the
+distribution that the `random` sampler draws from (`SequenceDistribution.log_prior`), and w(s) the
+work that running s took. The density exp(E / T) is one *with respect to p0*, and has to be: with
+respect to the counting measure, each further step multiplies the number of sequences by some
+hundred thousand, so nearly all the mass would lie on the longest sequences whatever E says. Divided
+by w it is *time*, not executions, that is shared out by p0 * exp(E / T): a chain that stands on s
+spends w(s) there each time.
 
-Metropolis-Hastings: from s, draw s' from the proposal q(s' | s) and move there with probability
+Metropolis-Hastings with delayed acceptance (Christen and Fox, *Markov chain Monte Carlo using an
+approximation*, 2005): from s, draw s' from the proposal q(s' | s) and go on with it with
+probability
 
-    min(1, exp((E(s') - E(s)) / T) * p0(s') / p0(s) * q(s | s') / q(s' | s))
+    min(1, r1),   r1 = h(s') / h(s) * p0(s') / p0(s) * q(s | s') / q(s' | s)
 
-The last factor is `Proposal.log_ratio`. It is exact for the path that the operator took, paired
+where h is what the sequence promises before it runs, discoveries for the work (`forecast`). Only
+then execute it, and move there with probability min(1, r / r1), where r is the usual
+ratio, that of r1 with exp(E / T) / w in the place of h. Whatever h is, good or bad, learned or
+not, the chain keeps its target; a good h saves executions, which are a hundred times dearer than
+draws. `Proposal.log_ratio` is the last factor, exact for the path that the operator took, paired
 with the path of its inverse, which makes detailed balance hold path by path. A proposal that cannot
 be made, leads out of the support of p0 or changes nothing leaves the chain where it is and costs
-no execution; everything else is executed, even when it will hardly be accepted, because
-an execution tests the compiler whether or not the chain moves.
+no execution.
 
 What is exact and what adapts: the kernel of every single step leaves the target *of that step*
 alone. Three things change between steps, each by less and less: counts (the n-th execution moves a
 rarity by about 1 / n_b), the mix of moves (see `mix`), and the library of blocks (one entry among
-many). A restart begins a new chain; nothing is claimed across it.
+many). A restart begins a new chain; nothing is claimed across it. A chain is left as a forager
+leaves a patch, when it yields less than starting elsewhere does (Charnov, *Optimal foraging, the
+marginal value theorem*, 1976).
 """
 
 from __future__ import annotations
@@ -37,8 +46,11 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rondo.search.forecast import ALARM_WORTH, Forecast
 from rondo.search.mix import ProposalMix
 from rondo.search.sampler import Feedback, RecordingSampler, SearchState, on_backend
+from rondo.search.starts import LOOKED_AT, Starts
+from rondo.search.tiers import LearnedTiers
 from rondo.sequences.distribution import draw
 from rondo.sequences.mutate import MutationContext, Proposal, mutate
 from rondo.sequences.step import Sequence
@@ -50,8 +62,20 @@ CHAINS = 3
 PATIENCE = 8
 """A chain restarts after so many executions without anything new, or half of it without a move."""
 
-RESTART_FROM_CORPUS = 0.3
-"""How often a restart takes an entry of the corpus; otherwise it draws a fresh sequence."""
+LEAST_STAY = 2
+"""Executions that a chain gets before it may be left for yielding too little."""
+
+STAY_FADE = 0.6
+"""How much of a chain's record is left after another of its executions."""
+
+SHARPNESS = 2.0
+"""How much the promise of a proposal decides whether it runs: h is the promise to this power."""
+
+CLIMB = 0.5
+"""How often a back end's turn goes to a sequence that showed something new on the one before."""
+
+CLIMBERS = 64
+"""So many sequences wait to climb to a back end; the oldest go when there are more."""
 
 ALARM_COST = 2.0
 """How fast the weight of sequences with a known alarm falls: with its sightings to this power."""
@@ -59,18 +83,19 @@ ALARM_COST = 2.0
 STACK = (0.3, 0.25, 0.15, 0.1, 0.1, 0.1)
 """How often a proposal is made of one, two ... mutations, whatever the sequence is."""
 
-MOST_IDLE_MOVES = 1000
+MOST_IDLE_MOVES = 200
 """A chain that cannot propose anything new in so many moves restarts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainState:
-    """Where a chain is: a sequence, what it shows, and its prior weight."""
+    """Where a chain is: a sequence, what it shows, its prior weight, and the work it takes."""
 
     sequence: Sequence
     behaviours: tuple[int, ...]
     alarms: tuple[Hashable, ...]
     log_prior: float
+    work: float = 1.0
 
 
 @dataclass(slots=True)
@@ -78,7 +103,9 @@ class Chain:
     """One chain on one back end; `state` is None until a first execution puts it somewhere.
 
     `moves` counts steps of the chain, also those that needed no execution, `fruitless` the
-    executions since it last showed something new, `stuck` those since it last moved.
+    executions since it last showed something new, `stuck` those since it last moved. `found` and
+    `spent` are its discoveries and work, both fading; `way` is how it was started, until the first
+    execution has shown what that was worth.
     """
 
     backend: int
@@ -87,16 +114,24 @@ class Chain:
     moves: int = 0
     fruitless: int = 0
     stuck: int = 0
+    executions: int = 0
+    found: float = 0.0
+    spent: float = 0.0
+    way: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A proposal on its way; `operators` are none for the first sequence after a restart."""
+    """A proposal on its way; `operators` are none for the first sequence after a restart.
+
+    `log_first` is the logarithm of r1, the ratio of the first stage.
+    """
 
     chain: Chain
     operators: tuple[str, ...]
     log_ratio: float
     log_prior: float
+    log_first: float = 0.0
 
 
 class MarkovSampler(RecordingSampler):
@@ -116,30 +151,54 @@ class MarkovSampler(RecordingSampler):
         patience: int | None = PATIENCE,
         learn: bool = True,
         stack: tuple[float, ...] = STACK,
+        sharpness: float = SHARPNESS,
+        looked_at: int = LOOKED_AT,
+        weigh_work: bool = True,
     ) -> None:
-        """Make a sampler; `patience` None never restarts, `learn` False keeps the first mix."""
+        """Make a sampler.
+
+        `patience` None never restarts, `learn` False keeps the first mix, `sharpness` 0 makes every
+        promise equal for the chains and `looked_at` 1 for their starts, and without `weigh_work`
+        all executions count alike. `tier_weights` fixes the shares of back ends, else learned.
+        """
         super().__init__(state, seed=seed, backends=backends, tier_weights=tier_weights)
         if not temperature > 0:
             raise ValueError(f"the temperature must be positive, not {temperature}")
+        self.learned_tiers = LearnedTiers(backends) if tier_weights is None else None
+        self.tiers = self.learned_tiers or self.tiers
         self.temperature = temperature
         self.patience = patience
         self.learn = learn
         self.stack = stack
+        self.sharpness = sharpness
+        self.weigh_work = weigh_work
         self.mix = ProposalMix()
+        self.forecast = Forecast(backends)
+        self.starts = Starts(state, self.forecast, looked_at=looked_at)
         self.chains = {backend: [Chain(backend) for _ in range(chains)] for backend in backends}
         self.restarts = 0
         self._turns = dict.fromkeys(backends, 0)
         self._pending: dict[Sequence, deque[_Pending]] = {}
+        self._climbers: dict[int, deque[Sequence]] = {backend: deque() for backend in backends}
 
     # ---------------------------------------------------------------------------------- proposing
 
     def propose(self) -> Sequence:
         """Let the next chain of a drawn back end propose."""
         chain = self._next_chain(self.tiers.draw(self.rng))
-        sequence, pending = self._advance(chain)
+        sequence, pending = self._climb(chain) or self._advance(chain)
         chain.pending = True
         self._pending.setdefault(sequence, deque()).append(pending)
         return sequence
+
+    def _climb(self, chain: Chain) -> tuple[Sequence, _Pending] | None:
+        """Start `chain` anew on a sequence that showed something on the back end before, maybe."""
+        waiting = self._climbers[chain.backend]
+        if not waiting or self.rng.random() >= CLIMB:
+            return None
+        self._leave(chain, way="")
+        sequence = on_backend(waiting.pop(), chain.backend)
+        return sequence, self._first(chain, sequence)
 
     def _next_chain(self, backend: int) -> Chain:
         """Return the chain whose turn it is among those that wait for nothing."""
@@ -160,16 +219,21 @@ class MarkovSampler(RecordingSampler):
                 return start, self._first(chain, start)
             chain.state = start
         context = self._context(chain)
+        stood = self._promise(chain.state.sequence)
         for _ in range(MOST_IDLE_MOVES):
             count = 1 + draw(self.rng, self.stack)
             proposal = mutate(chain.state.sequence, self.rng, context, count=count)
             chain.moves += 1
             prior = self._weigh(proposal, chain.state)
-            if prior > -math.inf:
-                pending = _Pending(chain, proposal.operators, proposal.log_ratio, prior)
+            if prior == -math.inf:
+                continue
+            gain = self._promise(proposal.sequence) - stood
+            first = gain + prior - chain.state.log_prior + proposal.log_ratio
+            if first >= 0 or self.rng.random() < math.exp(first):
+                pending = _Pending(chain, proposal.operators, proposal.log_ratio, prior, first)
                 return proposal.sequence, pending
-        self.restarts += 1
         fresh = self._draw(chain)
+        self._leave(chain, way="")
         return fresh, self._first(chain, fresh)
 
     def _first(self, chain: Chain, sequence: Sequence) -> _Pending:
@@ -181,6 +245,10 @@ class MarkovSampler(RecordingSampler):
             return -math.inf
         return self.state.distribution.log_prior(proposal.sequence)
 
+    def _promise(self, sequence: Sequence) -> float:
+        """Return log h of `sequence`."""
+        return self.sharpness * self.forecast.log_value(sequence) if self.sharpness else 0.0
+
     def _context(self, chain: Chain) -> MutationContext:
         weights = self.mix.weights if self.learn else None
         state = self.state
@@ -189,28 +257,37 @@ class MarkovSampler(RecordingSampler):
     # ----------------------------------------------------------------------------------- restarts
 
     def _is_stale(self, chain: Chain) -> bool:
+        """Tell whether `chain` should be left: it found nothing for long, or too little."""
         if self.patience is None:
             return False
-        return chain.fruitless >= self.patience or chain.stuck >= self.patience / 2
+        if chain.fruitless >= self.patience or chain.stuck >= self.patience / 2:
+            return True
+        if chain.executions < LEAST_STAY:
+            return False
+        return chain.found / chain.spent < self.starts.rate
+
+    def _leave(self, chain: Chain, *, way: str) -> None:
+        """Forget what `chain` did; it was started in this way."""
+        self.restarts += 1
+        chain.fruitless = chain.stuck = chain.executions = 0
+        chain.found = chain.spent = 0.0
+        chain.way = way
 
     def _start(self, chain: Chain) -> Sequence | ChainState:
         """Return where a chain starts: a state when what it shows is known, else a sequence."""
-        self.restarts += 1
-        chain.fruitless = chain.stuck = 0
-        corpus, rng = self.state.corpus, self.rng
-        if not len(corpus) or rng.random() >= RESTART_FROM_CORPUS:
-            return self._draw(chain)
-        entry = corpus.select(rng, self.state.ledger)
+        way, start = self.starts.draw(self.rng, chain.backend)
+        self._leave(chain, way=way)
+        if isinstance(start, Sequence):
+            return start
         distribution = self.state.distribution
-        sequence = on_backend(distribution.admit(entry.sequence, rng), chain.backend)
-        if entry.shown is None or sequence != entry.sequence:
+        sequence = on_backend(distribution.admit(start.sequence, self.rng), chain.backend)
+        if start.shown is None or sequence != start.sequence:
             return sequence
-        return ChainState(
-            sequence, tuple(sorted(entry.shown)), (), distribution.log_prior(sequence)
-        )
+        prior = distribution.log_prior(sequence)
+        return ChainState(sequence, tuple(sorted(start.shown)), (), prior, start.work)
 
     def _draw(self, chain: Chain) -> Sequence:
-        return self.state.distribution.sample_sequence(self.rng, backends=(chain.backend,))
+        return self.starts.fresh(self.rng, chain.backend)
 
     # ---------------------------------------------------------------------------------- observing
 
@@ -220,8 +297,10 @@ class MarkovSampler(RecordingSampler):
         return self.state.ledger.energy(state.behaviours) - ALARM_COST * known
 
     def log_acceptance(self, old: ChainState, new: ChainState, log_ratio: float) -> float:
-        """Return the logarithm of the acceptance ratio from `old` to `new`, before the min."""
+        """Return the logarithm of the acceptance ratio r from `old` to `new`, before the min."""
         gain = (self.energy(new) - self.energy(old)) / self.temperature
+        if self.weigh_work:
+            gain -= math.log(new.work / old.work)
         return gain + new.log_prior - old.log_prior + log_ratio
 
     def observe(
@@ -229,6 +308,8 @@ class MarkovSampler(RecordingSampler):
         sequence: Sequence,
         behaviours: Mapping[int, str],
         alarms: Iterable[Hashable] = (),
+        *,
+        work: float = 1.0,
     ) -> Feedback:
         """Count the execution, then accept or reject it for the chain that proposed it.
 
@@ -236,29 +317,56 @@ class MarkovSampler(RecordingSampler):
         that the chain stands on are weighed by the same rule.
         """
         identities = tuple(dict.fromkeys(alarms))
+        work = work if self.weigh_work else 1.0
         new, novel_alarm = self.count(behaviours, identities)
+        found = len(new) + ALARM_WORTH * novel_alarm
         accepted = False
         waiting = self._pending.get(sequence)
         if waiting:
             pending = waiting.popleft()
             if not waiting:
                 del self._pending[sequence]
-            reached = ChainState(sequence, tuple(sorted(behaviours)), identities, pending.log_prior)
-            accepted = self._settle(pending, reached, paid=bool(new) or novel_alarm)
-        self.keep(sequence, behaviours, identities, new)
+            shown = tuple(sorted(behaviours))
+            reached = ChainState(sequence, shown, identities, pending.log_prior, work)
+            accepted = self._settle(pending, reached, found)
+        self._learn(sequence, found, work, climbs=bool(new) and not identities)
+        self.keep(sequence, behaviours, identities, new, work)
         return Feedback(accepted, new, novel_alarm)
 
-    def _settle(self, pending: _Pending, reached: ChainState, *, paid: bool) -> bool:
+    def _settle(self, pending: _Pending, reached: ChainState, found: float) -> bool:
         """Decide a proposal and keep the books of its chain; return whether it was accepted."""
         chain = pending.chain
         chain.pending = False
         accepted = True
         if chain.state is not None and pending.operators:
             log_ratio = self.log_acceptance(chain.state, reached, pending.log_ratio)
-            accepted = self.rng.random() < math.exp(min(0.0, log_ratio))
-            self.mix.observe(pending.operators, paid=paid)
+            accepted = self.rng.random() < math.exp(min(0.0, log_ratio - pending.log_first))
+            self.mix.observe(pending.operators, found=found, work=reached.work)
         if accepted:
             chain.state = reached
         chain.stuck = 0 if accepted else chain.stuck + 1
-        chain.fruitless = 0 if paid else chain.fruitless + 1
+        chain.fruitless = 0 if found else chain.fruitless + 1
+        chain.executions += 1
+        chain.found = STAY_FADE * chain.found + found
+        chain.spent = STAY_FADE * chain.spent + reached.work
+        if chain.way:
+            self.starts.yields.note(chain.way, found, reached.work)
+            chain.way = ""
         return accepted
+
+    def _learn(self, sequence: Sequence, found: float, work: float, *, climbs: bool) -> None:
+        """Let forecasts and tiers learn; what showed something new waits to climb."""
+        backend = sequence.options.backend
+        self.forecast.learn(sequence, found, work)
+        if self.learned_tiers is not None and backend in self.learned_tiers.backends:
+            self.learned_tiers.note(backend, found, work)
+        above = [each for each in self.tiers.backends if each > backend]
+        if climbs and above:
+            waiting = self._climbers[min(above)]
+            waiting.append(sequence)
+            if len(waiting) > CLIMBERS:
+                waiting.popleft()
+
+    def note_lines(self, sequence: Sequence, count: int) -> None:
+        """Credit the parts of `sequence` with lines that no execution had reached."""
+        self.forecast.reward_lines(sequence, count)

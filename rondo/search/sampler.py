@@ -55,12 +55,18 @@ class Sampler(Protocol):
         sequence: Sequence,
         behaviours: Mapping[int, str],
         alarms: Iterable[Hashable] = (),
+        *,
+        work: float = 1.0,
     ) -> Feedback:
         """Learn that `sequence` showed `behaviours` (labels by hash) and raised `alarms`.
 
-        `alarms` are identities: whatever is equal counts as the same alarm. Raises CorpusError when
-        the corpus cannot be written; everything is recorded all the same.
+        `work` is what the execution took, counted and not timed (`Result.work`). `alarms` are
+        identities: whatever is equal counts as the same alarm. Raises CorpusError when the corpus
+        cannot be written; everything is recorded all the same.
         """
+
+    def note_lines(self, sequence: Sequence, count: int) -> None:
+        """Learn that the last execution, of `sequence`, was the first to reach `count` lines."""
 
 
 @dataclass(slots=True)
@@ -121,6 +127,7 @@ class RecordingSampler:
         behaviours: Mapping[int, str],
         alarms: tuple[Hashable, ...],
         new: frozenset[int],
+        work: float = 1.0,
     ) -> None:
         """Let a sequence with new behaviours join the corpus, unless it raised an alarm.
 
@@ -129,13 +136,16 @@ class RecordingSampler:
         """
         corpus = self.state.corpus
         if alarms:
-            corpus.note(sequence, first=(), shown=None)
+            corpus.note(sequence, first=(), shown=None, work=work)
             return
         try:
             if new and corpus.add(sequence):
                 self.state.library.add(sequence)
         finally:
-            corpus.note(sequence, first=new, shown=behaviours)
+            corpus.note(sequence, first=new, shown=behaviours, work=work)
+
+    def note_lines(self, sequence: Sequence, count: int) -> None:
+        """Learn nothing: only guided samplers look at lines."""
 
 
 def on_backend(sequence: Sequence, backend: int) -> Sequence:

@@ -3,12 +3,17 @@
 The key insight: what is scarce is time, so time is what is shared out; a share becomes a number of
 executions by dividing by what one costs. The costs are constants, not measurements, so that equal
 seeds give equal campaigns; whoever measures may set other weights.
+
+A guided sampler learns the shares (`LearnedTiers`): by what each back end still discovers for the
+time that it takes, which falls as a tier is used up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from random import Random
+
+from rondo.search.yields import Yields
 
 TIME_SHARES = (0.6, 0.3, 0.1)
 """Share of the time for the cheapest back end, the next one ...; any others get the last."""
@@ -20,10 +25,7 @@ NOMINAL_COSTS = (1.0, 2.5, 8.0)
 def default_tier_weights(backends: Iterable[int]) -> dict[int, float]:
     """Return how often to try each back end (they run from the cheapest to the dearest)."""
     last = len(TIME_SHARES) - 1
-    return {
-        backend: TIME_SHARES[min(backend, last)] / NOMINAL_COSTS[min(backend, last)]
-        for backend in backends
-    }
+    return {backend: TIME_SHARES[min(backend, last)] / _cost(backend) for backend in backends}
 
 
 class TierSchedule:
@@ -54,3 +56,26 @@ class TierSchedule:
     def draw(self, rng: Random) -> int:
         """Return a back end."""
         return rng.choices(self.backends, tuple(self._weights.values()))[0]
+
+
+class LearnedTiers(TierSchedule):
+    """A schedule whose time shares follow discoveries per unit of time.
+
+    A bandit whose arms change: each back end's record fades with the work put into it, and a
+    quarter of the time is spread evenly whatever happens (`yields`). Work is counted, not
+    timed, and weighed by the nominal cost of its tier.
+    """
+
+    def __init__(self, backends: tuple[int, ...]) -> None:
+        super().__init__(backends)
+        self.yields: Yields[int] = Yields(backends)
+
+    def note(self, backend: int, found: float, work: float) -> None:
+        """Note what an execution on `backend` found, with so much work (1: a usual one's)."""
+        cost = _cost(backend)
+        self.yields.note(backend, found, work * cost)
+        self.weights = {each: share / _cost(each) for each, share in self.yields.shares.items()}
+
+
+def _cost(backend: int) -> float:
+    return NOMINAL_COSTS[min(backend, len(NOMINAL_COSTS) - 1)]

@@ -50,8 +50,8 @@ def test_moves_that_pay_are_tried_more_and_none_is_forgotten() -> None:
     mix = ProposalMix()
     first = dict(mix.weights)
     for n in range(2000):
-        mix.observe(("cut_block", "swap_steps"), paid=n % 2 == 0)
-        mix.observe(("change_operand",), paid=False)
+        mix.observe(("cut_block", "swap_steps"), found=n % 2)
+        mix.observe(("change_operand",), found=0)
     assert sum(mix.weights.values()) == pytest.approx(1.0)
     assert mix.weights["splice_block"] > 2 * first["splice_block"]
     assert mix.weights["swap_steps"] > 2 * first["swap_steps"]
@@ -65,6 +65,6 @@ def test_learning_diminishes() -> None:
     rng = Random(0)
     for _ in range(4000):
         before = dict(mix.weights)
-        mix.observe((rng.choice(MUTATORS).name,), paid=rng.random() < 0.1)
+        mix.observe((rng.choice(MUTATORS).name,), found=rng.random() < 0.1)
         steps.append(max(abs(mix.weights[name] - before[name]) for name in before))
     assert max(steps[-500:]) < 0.1 * max(steps[:500])

@@ -19,6 +19,10 @@ from torch._dynamo import utils as dynamo_utils
 from rondo.frameworks.base import CallEvents
 
 METRICS_LIMIT = 4096
+FRAME_WORK, NODE_WORK = 0.06, 0.022
+"""Work of a compiled frame and of a node of its graph, in executions of 250 ms of CPU time, which
+is what a usual one over the smallest architecture takes: 15 and 5.6 ms, weighted least squares over
+34 random sequences on back end eager (correlation with the measured times 0.96)."""
 COUNTED = ("frames", "stats", "aot_autograd", "inductor")
 REASONS = ("graph_break", "unimplemented", "resumes")
 SPECIFIC = re.compile(r"0x[0-9a-f]+|\b\d[\d.]*(?:e[-+]?\d+)?\b")
@@ -73,7 +77,7 @@ class Watcher:
                 labels.append(f"entries {code.co_name} {bucket(len(entries))}")
                 labels += _guard_labels(entries)
         labels += [text for text in _automatic_dynamic() if text not in self._dynamic]
-        return CallEvents(tuple(dict.fromkeys(labels)), compiled, grown)
+        return CallEvents(tuple(dict.fromkeys(labels)), compiled, grown, _work_of(metrics))
 
     def _counter_labels(self) -> Iterator[str]:
         for name, counts in dynamo_utils.counters.items():
@@ -88,6 +92,11 @@ class Watcher:
                     yield f"{name}.{scrub(str(key))} {bucket(delta)}"
                 elif name == "aten_mm_info":
                     yield f"{name}.{scrub(str(key)).split('_N')[0]}"
+
+
+def _work_of(metrics: Iterable[Any]) -> float:
+    nodes = [metric.graph_node_count or 0 for metric in metrics]
+    return FRAME_WORK * len(nodes) + NODE_WORK * sum(nodes)
 
 
 def _codes() -> list[CodeType]:

@@ -1,0 +1,99 @@
+"""Where chains begin: fresh draws, corpus entries, and crossings of two entries.
+
+The key insight: a start claims nothing about any target, so here everything may be greedy. Of
+several draws the one that promises most is run, and which way of starting is used how often follows
+what each has yielded for its work.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+from rondo.search.corpus import Entry
+from rondo.search.forecast import Forecast
+from rondo.search.sampler import SearchState, on_backend
+from rondo.search.yields import Yields
+from rondo.sequences.step import Sequence, normalise
+
+FRESH, CORPUS, CROSSED = "fresh", "corpus", "crossed"
+WAYS = (FRESH, CORPUS, CROSSED)
+
+LOOKED_AT = 12
+"""Sequences that are drawn for each fresh start; the one that promises most is run. A draw and a
+look take about two milliseconds, an execution hundreds."""
+
+CROSSINGS = 4
+"""The same for crossings."""
+
+
+class Starts:
+    """Draws starts and learns which way of drawing them pays."""
+
+    def __init__(
+        self, state: SearchState, forecast: Forecast, *, looked_at: int = LOOKED_AT
+    ) -> None:
+        self.state = state
+        self.forecast = forecast
+        self.looked_at = looked_at
+        self.yields: Yields[str] = Yields(WAYS)
+        self._chosen: Counter[str] = Counter()
+
+    @property
+    def rate(self) -> float:
+        """What starting yields for its work, by the way that yields most."""
+        return max(map(self.yields.rate, WAYS))
+
+    def draw(self, rng: Random, backend: int) -> tuple[str, Sequence | Entry]:
+        """Return a way of starting on `backend`, and what to start from."""
+        entries = self.state.corpus
+        shares = self.yields.shares
+        way = rng.choices(WAYS, [shares[each] for each in WAYS])[0] if len(entries) else FRESH
+        if way == FRESH:
+            return way, self.fresh(rng, backend)
+        if way == CORPUS:
+            return way, self._select(rng)
+        return way, self._crossed(rng, backend)
+
+    def fresh(self, rng: Random, backend: int) -> Sequence:
+        """Return the most promising of some sequences that nothing was known of."""
+        distribution = self.state.distribution
+        return self.forecast.best(
+            distribution.sample_sequence(rng, backends=(backend,))
+            for _ in range(max(1, self.looked_at))
+        )
+
+    def _select(self, rng: Random) -> Entry:
+        """Return an entry whose firsts are rare still, that is cheap and seldom begun from."""
+        entry = self.state.corpus.select(rng, self.state.ledger, self._chosen)
+        self._chosen[entry.name] += 1
+        return entry
+
+    def _crossed(self, rng: Random, backend: int) -> Sequence:
+        """Return the most promising of some crossings of two entries."""
+        crossings = []
+        for _ in range(CROSSINGS):
+            first, second = self._select(rng).sequence, self._select(rng).sequence
+            child = cross(first, second, rng, self.state)
+            crossings.append(on_backend(self.state.distribution.admit(child, rng), backend))
+        return self.forecast.best(crossings)
+
+
+def cross(first: Sequence, second: Sequence, rng: Random, state: SearchState) -> Sequence:
+    """Return `first` up to some step, then `second` from some step on, over a subject of both.
+
+    The constructs of `second` come along as far as there is room, so its changes mean what they
+    meant; its calls are fitted to the architecture of `first`.
+    """
+    vocabulary = state.distribution.vocabulary
+    constructs = dict.fromkeys((*first.subject.constructs, *second.subject.constructs))
+    limit = vocabulary.limits["constructs"]
+    subject = replace(first.subject, constructs=tuple(constructs)[:limit])
+    served = {*subject.constructs, subject.architecture}
+    served |= {target.name for target in vocabulary.ambient}
+    head = first.steps[: rng.randrange(len(first.steps)) + 1]
+    tail = second.steps[rng.randrange(len(second.steps)) :]
+    kept = [step for step in tail if getattr(step, "target", subject.architecture) in served]
+    steps = (*head, *kept)[: state.distribution.max_length]
+    return normalise(Sequence(subject, first.options, steps), vocabulary)

@@ -1,0 +1,51 @@
+"""Which of several ways pays: discoveries per unit of work, and shares that follow them.
+
+The key insight: what a way of searching yields falls as it is used, so neither a lifetime average
+nor the last result says much. The record of each way fades with the work that is put into it, and
+everybody keeps a fixed share, so that one that has become worthwhile again is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Generic, TypeVar
+
+Way = TypeVar("Way", bound=Hashable)
+
+FLOOR = 0.25
+"""Share that is spread evenly over all ways, whatever they yield."""
+
+MEMORY = 40.0
+"""A record forgets most of what is older than this many executions' worth of work."""
+
+OPTIMISM = 4.0
+"""Executions' worth of work with which every way starts, at a discovery each."""
+
+
+class Yields(Generic[Way]):
+    """Discoveries and work of each way, both fading."""
+
+    def __init__(self, ways: Iterable[Way]) -> None:
+        self._records = {way: [OPTIMISM, OPTIMISM] for way in ways}
+
+    def note(self, way: Way, found: float, work: float) -> None:
+        """Note that `way` found so much with so much work, in units of a usual execution."""
+        record = self._records[way]
+        keep = MEMORY / (MEMORY + work)
+        record[0] = keep * record[0] + found
+        record[1] = keep * record[1] + work
+
+    def rate(self, way: Way) -> float:
+        """Return what `way` finds per unit of work, by its faded record."""
+        found, work = self._records[way]
+        return found / work
+
+    @property
+    def shares(self) -> Mapping[Way, float]:
+        """The share of the *work* that each way should get; they sum to one."""
+        rates = {way: self.rate(way) for way in self._records}
+        total, count = sum(rates.values()), len(rates)
+        return {
+            way: FLOOR / count + (1 - FLOOR) * (rate / total if total else 1 / count)
+            for way, rate in rates.items()
+        }
