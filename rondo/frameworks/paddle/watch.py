@@ -27,6 +27,8 @@ from rondo.frameworks.shared.labels import bucket, scrub
 SUFFIX = re.compile(r"_[0-9a-f]{4,}\b|@\w+|[0-9]+")
 """What is particular to one process in the names of generated functions."""
 
+DIGITS = re.compile(r"\d+")
+
 OBJECT = re.compile(r"__object_\d+(?:\(\))?")
 """How guards name an object that they compare with."""
 
@@ -147,7 +149,8 @@ def guard_kinds(guard: Any) -> set[str]:
 
 def kind_of(part: str) -> str:
     """Return a guard's part without the path to what it looks at, and without numbers."""
-    return scrub(STEPS.sub("", OBJECT.sub("object", part)))
+    # Names of what is on the stack after a graph break are numbered through the whole process.
+    return DIGITS.sub("N", scrub(STEPS.sub("", OBJECT.sub("object", part))))
 
 
 def missed(guard: Any, frame: Any) -> str:
