@@ -63,11 +63,13 @@ class Row:
     shown: int
     runs: int
     error: str = ""
+    unshortened: str = ""
 
     @property
     def holds(self) -> bool:
-        """Whether the script is short and showed its bug every time."""
-        return not self.error and self.shown == self.runs and self.lines <= LONGEST
+        """Whether the script showed its bug every time and is short, if its finding was."""
+        short = self.lines <= LONGEST or bool(self.unshortened)
+        return not self.error and self.shown == self.runs and short
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +79,16 @@ class Bug:
     name: str
     data: bytes
     identity: Identity | None = None
+    unshortened: str = ""
+    """Why its sequence was not shortened, as the campaign says."""
 
 
 def campaigns_bugs(folder: Path, wanted: list[str]) -> Iterator[Bug]:
     """Yield every finding of a campaign as it was filed."""
     for each in filed(folder, tuple(wanted)):
-        yield Bug(each.name, each.reproducer.data, each.reproducer.identity)
+        found = each.reproducer
+        reason = "" if found.minimal else found.reason
+        yield Bug(each.name, found.data, found.identity, reason)
 
 
 def bugs(executor: Executor, wanted: list[str], *, quick: bool) -> Iterator[Bug]:
@@ -138,7 +144,7 @@ def measure(
         run_script(done.text, seconds=SECONDS, environment=done.environment).shows
         for _ in range(runs)
     )
-    return Row(name, backend, done.layout, done.lines, shown, runs)
+    return Row(name, backend, done.layout, done.lines, shown, runs, unshortened=bug.unshortened)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -180,6 +186,7 @@ def main(arguments: list[str] | None = None) -> int:
             rows.append(row)
             if not options.json:
                 told = row.error or f"{row.layout}, {row.lines} lines, {row.shown} of {row.runs}"
+                told += f" (not shortened: {row.unshortened})" if row.unshortened else ""
                 took = time.perf_counter() - began
                 print(f"{row.backend:10} {row.name[:60]:60} {told}  ({took:.0f} s)", flush=True)
     finally:

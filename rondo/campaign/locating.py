@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +21,7 @@ from rondo.campaign.preload import check_preloads
 from rondo.errors import ReproducerError, RondoError
 from rondo.findings.locate import Located, locate
 from rondo.findings.replay import Replayable, check_vocabulary, read, shown_alarm
-from rondo.findings.reproducer import save
+from rondo.findings.reproducer import SUFFIX, save
 from rondo.frameworks.base import Layer
 from rondo.oracle.result import Alarm, Result, Verdict
 from rondo.sequences.codec import decode
@@ -136,12 +139,55 @@ def locate_file(
 def save_layer(file: Path, located: Located) -> None:
     """Write the located layer into the reproducer `file`, where triage and buckets read it.
 
-    Raises LocateError for a plain sequence, which has no place for it.
+    The file keeps its time, which tells when the bug was first seen. Raises LocateError for a plain
+    sequence, which has no place for a layer.
     """
     recorded = read(file).reproducer
     if recorded is None:
         raise LocateError(f"{file} is a plain sequence: there is no reproducer to note a layer in")
+    seen = file.stat()
     save(replace(recorded, layer=located.layer), file)
+    os.utime(file, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+
+
+def locate_all(
+    folder: Path,
+    *,
+    framework: str = "torch",
+    preloads: tuple[str, ...] = (),
+    subject: str = "",
+    seconds: float = 120.0,
+    tell: Callable[[Path, str], None],
+) -> None:
+    """Note the layer in every reproducer below `folder` that lacks one. Raises RondoError.
+
+    A finding is noted before the next one is looked at, so whoever ends this loses nothing; one
+    that cannot be located stays as it was, and `tell` is told why.
+    """
+    check_preloads(preloads)
+    with ExitStack() as servers:
+        started: dict[str, Server] = {}
+        for path in sorted(folder.rglob(f"*{SUFFIX}")):
+            try:
+                replayable = read(path, framework=framework)
+            except ReproducerError:
+                continue  # the table tells of files that cannot be read
+            if replayable.reproducer is None or replayable.reproducer.layer:
+                continue
+            name = replayable.framework if ":" not in framework else framework
+            if name not in started:
+                started[name] = Server(name, preloads=preloads, subject=subject)
+                servers.callback(started[name].close)
+            try:
+                check_vocabulary(replayable, started[name].vocabulary)
+                laboratory = Laboratory.of(started[name], seconds)
+                alarm = shown_here(laboratory, replayable, path)
+                located = laboratory.locate(replayable.data, alarm)
+                save_layer(path, located)
+            except (LocateError, ReproducerError) as error:
+                tell(path, f"not located: {error}")
+            else:
+                tell(path, f"{located.layer}: {located.why}")
 
 
 def shown_here(laboratory: Laboratory, replayable: Replayable, file: Path) -> Alarm:

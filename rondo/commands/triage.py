@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rondo.commands._options import KNOWN_FILE
+from rondo.commands._options import FRAMEWORK, KNOWN_FILE, PRELOAD, SUBJECT
 
 if TYPE_CHECKING:
     from rondo.findings.overview import Overview
@@ -23,15 +23,46 @@ STYLES = {"new": "bold red", "known": "green", "documented": "dim", "flaky": "ye
 @click.command("triage")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--locate",
+    "locates",
+    is_flag=True,
+    help="First note the guilty layer in every reproducer that lacks one.",
+)
+@click.option("--timeout", default=120.0, show_default=True, help="Seconds an experiment may take.")
 @KNOWN_FILE
-def command(folder: Path, as_json: bool, known_file: Path | None) -> None:
+@FRAMEWORK
+@PRELOAD
+@SUBJECT
+def command(
+    folder: Path,
+    as_json: bool,
+    locates: bool,
+    timeout: float,
+    known_file: Path | None,
+    framework: str,
+    preloads: tuple[str, ...],
+    subject: str,
+) -> None:
     """List the bugs below FOLDER, a row each: new, known, documented, flaky.
 
     FOLDER may hold the findings of one campaign or of many. Known is what `rondo known add` noted.
+    With --locate each finding takes a dozen fresh processes; without, nothing is run.
     """
     from rondo.findings.known import FILE, KnownBuckets
     from rondo.findings.overview import overview_of
 
+    if locates:
+        from rondo.campaign.locating import locate_all
+
+        locate_all(
+            folder,
+            framework=framework,
+            preloads=preloads,
+            subject=subject,
+            seconds=timeout,
+            tell=lambda path, text: click.echo(f"{path.parent.name}: {text}", err=True),
+        )
     overview = overview_of(folder, KnownBuckets(known_file or folder / FILE))
     if as_json:
         json.dump(asdict(overview), sys.stdout)

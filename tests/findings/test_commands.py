@@ -242,6 +242,34 @@ def interpreter(path: Path, text: str) -> Path:
     return path
 
 
+def test_triage_locates_what_nobody_has_located(rondo: Run, files: Path) -> None:
+    finding = files / "found" / "stale" / "reproducer.rondo"
+    finding.parent.mkdir(parents=True)
+    finding.write_bytes((files / "stale.rondo").read_bytes())
+    (files / "found" / "broken.rondo").write_bytes(b"nonsense")
+    os.utime(finding, (86400, 86400))
+    done = rondo("triage", "found", "--locate", "--framework", TOY)
+    assert done.returncode == 0, done.stderr
+    layer = load(finding).layer
+    assert layer
+    assert f"stale: {layer}: " in done.stderr
+    assert f"layer {layer}" in done.stdout
+    assert "1970-01-02" in done.stdout
+    again = rondo("triage", "found", "--locate", "--framework", TOY)
+    assert (again.stdout, "stale:" in again.stderr) == (done.stdout, False)
+
+
+def test_triage_says_of_what_it_cannot_locate_why(rondo: Run, files: Path) -> None:
+    finding = files / "found" / "stale" / "reproducer.rondo"
+    finding.parent.mkdir(parents=True)
+    finding.write_bytes((files / "stale.rondo").read_bytes())
+    done = rondo("triage", "found", "--locate", "--framework", TOY, "--preload", "fixed.py")
+    assert done.returncode == 0, done.stderr
+    assert "not located: " in done.stderr
+    assert "the bug does not show here" in done.stderr
+    assert load(finding).layer == ""
+
+
 def test_bisect_asks_every_interpreter(rondo: Run, files: Path) -> None:
     """One with Rondo, one that borrows it, and five that cannot tell and say why."""
     probe = '\'{"python": "%s", "rondo": true, "lacks": "%s", "version": "1"}\''
