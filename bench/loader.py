@@ -69,7 +69,7 @@ def main(quick: bool, as_json: bool, files: int, seed: int) -> None:
 def measure(count: int, rng: Random) -> dict[str, int]:
     """Load `count` damaged files and return what became of them."""
     vocabulary = load_framework("torch").vocabulary()
-    good = [path.read_bytes() for path in sorted((ROOT / "bench/bugs/found").glob("*/*.rondo"))]
+    good = [path.read_bytes() for path in sorted((ROOT / "bench/bugs/torch").glob("*/*.rondo"))]
     good += [path.read_bytes() for path in sorted((ROOT / "corpus/torch").glob("*.seq"))]
     seen: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The loader of reproducers under libFuzzer: any bytes are a finding or one line of refusal.
 
-    mkdir -p new && fuzz_targets/fuzz_reproducer_loader.py new bench/bugs/found -max_total_time=60
+    mkdir -p new && fuzz_targets/fuzz_reproducer_loader.py new bench/bugs/torch -max_total_time=60
 
 What loads must survive being written and loaded again, name its bucket and be printable. Needs no
 framework. A crash file is a bug of Rondo's.

@@ -4,6 +4,7 @@
     framework = "torch"
     sequence = "reproducer.rondo"      # not there: the script alone shows it
     script = "script.py"
+    bucket = "stateful-value-..."      # the name that campaigns and lists of known bugs give it
     status = "new"                     # new, public or documented
     url = ""                           # where it is reported or documented; empty for a new one
     searches = ["dynamo is_leaf guard"]  # what was asked of the public record, for a new one
@@ -30,6 +31,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from rondo.errors import RondoError
+from rondo.findings.known import BUCKET_NAME
 from rondo.oracle.result import Verdict
 
 FILE = "bug.toml"
@@ -62,6 +64,7 @@ class Bug:
     cause: str
     verdicts: Mapping[str, str]
     sequence: str = ""
+    bucket: str = ""
     url: str = ""
     searches: tuple[str, ...] = ()
 
@@ -157,8 +160,8 @@ def read_bug(path: Path) -> Bug:
     return bug
 
 
-TEXTS = ("title", "framework", "script", "status", "layer", "cause", "sequence", "url")
-OPTIONAL = ("sequence", "url", "searches")
+TEXTS = ("title", "framework", "script", "status", "layer", "cause", "sequence", "bucket", "url")
+OPTIONAL = ("sequence", "bucket", "url", "searches")
 
 
 def _bug(folder: Path, told: dict[str, object]) -> Bug:
@@ -198,6 +201,8 @@ def _check(bug: Bug) -> None:
         raise ValueError(f"a bug that is {bug.status} needs an http or https link as 'url'")
     if bug.status == "new" and not bug.searches:
         raise ValueError("a new bug needs 'searches': what was asked of the public record")
+    if bug.bucket and not BUCKET_NAME.fullmatch(bug.bucket):
+        raise ValueError(f"{bug.bucket[:80]!r} is no bucket's name")
     for name in filter(None, (bug.script, bug.sequence)):
         if Path(name).name != name:
             raise ValueError(f"{name!r} must be a file beside it")

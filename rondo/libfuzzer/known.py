@@ -17,4 +17,4 @@ def known_folders(target: str) -> tuple[Path, ...]:
     checkout of Rondo also what its own campaigns have found.
     """
     beside = Path(sys.executable if getattr(sys, "frozen", False) else target).resolve().parent
-    return (beside / "known", beside.parent / "bench" / "bugs" / "found")
+    return (beside / "known", beside.parent / "bench" / "bugs" / "torch")

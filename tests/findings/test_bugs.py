@@ -100,6 +100,7 @@ def test_a_bug_that_is_gone_is_news_only_where_nothing_was_recorded(bug: Bug) ->
         ('"stateful"', '"wrong"', "the verdict of 2.0 is none of"),
         ('"stateful"', '"agree"', "must name one verdict besides agree"),
         ('"2.0" = "stateful"\n', "", "'verdicts' must be a table"),
+        ('status = "new"', 'status = "new"\nbucket = "A b"', "'A b' is no bucket's name"),
         ("[verdicts]", "[verdicts", "Expected ']'"),
     ],
 )

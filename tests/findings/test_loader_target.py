@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_target_runs_over_known_reproducers(tmp_path: Path) -> None:
     target = ROOT / "fuzz_targets" / "fuzz_reproducer_loader.py"
-    seeds = (ROOT / "bench" / "bugs" / "found", ROOT / "tests" / "findings" / "golden")
+    seeds = (ROOT / "bench" / "bugs" / "torch", ROOT / "tests" / "findings" / "golden")
     command = [sys.executable, target, tmp_path, *seeds, "-runs=3000", "-print_final_stats=1"]
     done = subprocess.run(
         [*map(str, command), "-seed=1", "-timeout=30"],

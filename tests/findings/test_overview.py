@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rondo.findings.bucket import bucket_of, bucket_of_finding
+from rondo.findings.bugs import read_bugs
 from rondo.findings.known import KnownBuckets, KnownError
 from rondo.findings.overview import overview_of
 from rondo.findings.reproducer import Reproducer, compose, load, save
@@ -20,7 +21,7 @@ from tests.findings.conftest import Invoke
 from tests.findings.test_shorten import LONG
 from tests.toy_framework import ToyFramework
 
-FOUND = Path(__file__).parents[2] / "bench" / "bugs" / "found"
+FOUND = Path(__file__).parents[2] / "bench" / "bugs" / "torch"
 URL = "https://example.org/1"
 
 
@@ -125,11 +126,10 @@ def test_a_bucket_keeps_its_name_when_it_is_located() -> None:
 
 def test_names_of_buckets_never_change() -> None:
     """They are written down: folders of findings and lists of known bugs hold them."""
-    files = sorted(FOUND.glob("*/reproducer.rondo"))
-    assert [bucket_of_finding(load(file)).name for file in files] == [
-        file.parent.name for file in files
-    ]
-    assert len(files) >= 5
+    bugs = read_bugs(FOUND)
+    for bug in bugs:
+        assert bucket_of_finding(load(bug.folder / bug.sequence)).name == bug.bucket
+    assert len(bugs) >= 5
 
 
 def test_the_bucket_follows_from_names_alone() -> None:

@@ -264,7 +264,7 @@ def test_the_shipped_targets_are_executable_and_name_their_back_end() -> None:
         assert os.access(path, os.X_OK)
         assert f'backend="{backend}"' in path.read_text()
     assert ROOT / "fuzz_targets" / "known" in known_folders(str(path))
-    assert ROOT / "bench" / "bugs" / "found" in known_folders(str(path))
+    assert ROOT / "bench" / "bugs" / "torch" in known_folders(str(path))
 
 
 def run_shipped(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:

@@ -12,8 +12,8 @@ from rondo.campaign.exporting import export_file
 from rondo.campaign.locating import locate_file
 from rondo.findings.export_check import run_script
 
-FOUND = Path(__file__).parents[2] / "bench" / "bugs" / "found"
-BUILTIN = next(FOUND.glob("*builtin-name*")) / "reproducer.rondo"
+FOUND = Path(__file__).parents[2] / "bench" / "bugs" / "torch"
+BUILTIN = FOUND / "builtin_shadowed" / "reproducer.rondo"
 SECONDS = 300.0
 
 pytestmark = [
