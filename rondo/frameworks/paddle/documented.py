@@ -64,12 +64,12 @@ BREACHES = (
     (
         "whole-graph capture runs the Python code once for each signature: values, attributes,"
         " hooks and parameters that it read stay as they were"
-        f" ({PRINCIPLE}#program-parameters)",
+        f" ({PRINCIPLE})",
         BAKED,
     ),
     (
         "whole-graph capture runs side effects of the Python code only while it builds a program"
-        f" ({PRINCIPLE}#layer-program)",
+        f" ({PRINCIPLE})",
         BAKED | {SIDE_EFFECT},
     ),
 )
