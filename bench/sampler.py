@@ -1,0 +1,337 @@
+"""Does guidance pay? Whole campaigns of every sampler, with equal seeds, corpora and time.
+
+For each seed, campaigns of `mcmc`, `random` and `stateless` run one after the other (so that what
+else the machine does falls on all of them) until each has had the same time. Recorded at every
+status line: executions, behaviours, compiler lines, findings (confirmed, shortened, bucketed), and
+those of them that fall into a bucket with a public report. With --preload a fault is planted, and
+findings are of it too.
+
+Time is CPU seconds of the campaign's processes, read from outside (driver, server, workers and the
+compilers that they start), from the end of the framework's import on; seconds of the wall are
+recorded as well, and --clock=wall stops by them. On a quiet machine with one worker both are
+the same; on a shared one only the first is fair.
+
+Printed: medians with the range over seeds; the time mcmc needs to reach what random has at its end
+(median of random's finals), as a share of that time; and for final counts an exact rank test
+(Mann-Whitney by enumeration, one-sided: mcmc has more).
+
+    python bench/sampler.py                              5 seeds, 20 minutes each: five hours
+    python bench/sampler.py --folder=DIR                 the same, restartable: a line per run
+    python bench/sampler.py --minutes=3 --seeds=3 --backends=eager
+    python bench/sampler.py --folder=DIR --plot=docs/images/sampler.svg
+    python bench/sampler.py --quick                      one seed, seconds: a smoke test
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import click
+import psutil
+
+from rondo.errors import RondoError
+from rondo.findings.known import KnownBuckets
+
+ROOT = Path(__file__).parents[1]
+KNOWN = ROOT / "bench" / "bugs" / "known.json"
+SAMPLERS = ("mcmc", "random", "stateless")
+COUNTS = ("behaviours", "lines", "findings", "reported")
+TARGET = 0.6
+"""mcmc reaches what random has in the end in at most this share of the time."""
+LOOK = 0.2
+"""Seconds between two looks at the processes' CPU times."""
+GRACE = 60.0
+QUICK_SECONDS = 7.0
+RUNS = "runs.jsonl"
+
+Run = dict[str, Any]
+"""What one campaign did: its settings under `key`, and `moments`, one row of figures each."""
+
+
+# -------------------------------------------------------------------------------------- running
+
+
+class Clock(threading.Thread):
+    """CPU and wall seconds of a process and all that it started; interrupts it when time is up."""
+
+    def __init__(self, process: subprocess.Popen[str], budget: float, kind: str) -> None:
+        super().__init__(daemon=True)
+        self._root = psutil.Process(process.pid)
+        self._budget = budget
+        self._kind = kind
+        self._zero = (0.0, 0.0)
+        self._begun = False
+        self.ended = threading.Event()
+
+    def begin(self) -> None:
+        """Count from now on."""
+        self._zero = (_cpu_of(self._root), time.monotonic())
+        self._begun = True
+
+    def read(self) -> tuple[float, float]:
+        """Return CPU and wall seconds since `begin`."""
+        return _cpu_of(self._root) - self._zero[0], time.monotonic() - self._zero[1]
+
+    def run(self) -> None:
+        """Look until the time is up, then interrupt."""
+        while not self.ended.wait(LOOK):
+            if not self._begun:
+                continue
+            cpu, wall = self.read()
+            if (cpu if self._kind == "cpu" else wall) >= self._budget:
+                with suppress(psutil.Error):
+                    self._root.send_signal(signal.SIGINT)
+                return
+
+
+def _cpu_of(root: psutil.Process) -> float:
+    """Return the CPU seconds of `root`, of all below it, and of those that have ended."""
+    total = 0.0
+    with suppress(psutil.Error):
+        for process in (root, *root.children(recursive=True)):
+            with suppress(psutil.Error):
+                total += sum(process.cpu_times()[:4])
+    return total
+
+
+def campaign(sampler: str, seed: int, settings: Run) -> Run:
+    """Run one campaign and return its record. Raises ClickException when it fails."""
+    reported = set(KnownBuckets(KNOWN).buckets)
+    with tempfile.TemporaryDirectory(prefix="rondo-sampler-") as place:
+        folder = Path(place)
+        (folder / "corpus").mkdir()
+        command = [sys.executable, "-m", "rondo.fuzz", str(folder / "corpus")]
+        command += [str(ROOT / "corpus")] if settings["corpus"] else []
+        command += [f"--sampler={sampler}", f"-seed={seed}", f"-artifact_prefix={folder / 'found'}"]
+        command += ["--json", f"-fork={settings['workers']}", f"--lines={int(settings['lines'])}"]
+        for flag in ("backends", "architectures"):
+            command += [f"--{flag}={settings[flag]}"] if settings[flag] else []
+        command += [f"--preload={path}" for path in settings["preload"]]
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=(folder / "errors").open("w"),
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        clock = Clock(process, settings["seconds"], settings["clock"])
+        clock.start()
+        moments = []
+        hits: dict[str, float] = {}
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                told = json.loads(line)
+                if told.get("event") == "info" and " seeds" in told["text"]:
+                    clock.begin()
+                if "executions" not in told:
+                    continue
+                cpu, wall = clock.read()
+                if told["event"] == "finding":
+                    hits.setdefault(told["bucket"], cpu)
+                if told["event"] == "done":  # shutting down is no search
+                    cpu, wall = moments[-1][:2] if moments else (cpu, wall)
+                counts = (told["behaviours"], told["lines"], told["findings"])
+                row = (told["executions"], *counts, len(reported & hits.keys()))
+                moments.append([round(cpu, 2), round(wall, 2), *row])
+            if process.wait(GRACE) not in (0, 128 + signal.SIGINT):
+                said = (folder / "errors").read_text(errors="replace").strip()
+                raise click.ClickException(f"{sampler} with seed {seed}: {said[-500:]}")
+        finally:
+            clock.ended.set()
+            if process.poll() is None:
+                process.terminate()
+                process.wait(GRACE)
+    if not moments:
+        raise click.ClickException(f"{sampler} with seed {seed} showed nothing")
+    return {"sampler": sampler, "seed": seed, "moments": moments, "buckets": hits, **settings}
+
+
+COLUMNS = ("cpu", "wall", "executions", *COUNTS)
+"""What the numbers of a moment are."""
+
+
+def all_runs(path: Path, seeds: range, settings: Run, samplers: tuple[str, ...]) -> list[Run]:
+    """Return every campaign that is asked for; those that `path` holds are not run again."""
+    plain = json.loads(json.dumps(settings))
+    kept = []
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            with suppress(ValueError):  # a line that is cut off is run again
+                kept.append(json.loads(line))
+    done = {(r["sampler"], r["seed"]): r for r in kept if plain.items() <= r.items()}
+    for seed in seeds:
+        for sampler in samplers:
+            if (sampler, seed) in done:
+                continue
+            record = campaign(sampler, seed, plain)
+            done[sampler, seed] = record
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
+            last = dict(zip(COLUMNS, record["moments"][-1], strict=True))
+            click.echo(f"{sampler:10} seed {seed}: {last}", err=True)
+    return [done[sampler, seed] for seed in seeds for sampler in samplers]
+
+
+# ------------------------------------------------------------------------------------- judging
+
+
+def finals(runs: list[Run], sampler: str, column: str) -> list[float]:
+    """Return what each campaign of `sampler` had in the end."""
+    index = COLUMNS.index(column)
+    return [run["moments"][-1][index] for run in runs if run["sampler"] == sampler]
+
+
+def time_to(run: Run, goal: float, *, axis: str, column: str = "behaviours") -> float:
+    """Return when `run` had `goal`, along `axis`; infinity if never."""
+    along, index = COLUMNS.index(axis), COLUMNS.index(column)
+    return next((row[along] for row in run["moments"] if row[index] >= goal), math.inf)
+
+
+def shares(runs: list[Run], axis: str, column: str = "behaviours") -> list[float]:
+    """Return, for each mcmc campaign, when it had random's final count, as a share of its end."""
+    goal = statistics.median(finals(runs, "random", column))
+    end = statistics.median(finals(runs, "random", axis))
+    guided = [run for run in runs if run["sampler"] == "mcmc"]
+    return [time_to(run, goal, axis=axis, column=column) / end for run in guided]
+
+
+def rank_test(more: list[float], less: list[float]) -> float:
+    """Return the exact one-sided p of Mann-Whitney: that chance ranks `more` so high.
+
+    Every way of dealing the pooled values is counted, ties as half a win: at most a few hundred
+    ways for five seeds each.
+    """
+    pooled = [*more, *less]
+
+    def wins(chosen: tuple[int, ...]) -> float:
+        rest = [pooled[n] for n in range(len(pooled)) if n not in chosen]
+        mine = [pooled[n] for n in chosen]
+        return sum((a > b) + 0.5 * (a == b) for a in mine for b in rest)
+
+    seen = wins(tuple(range(len(more))))
+    deals = [wins(chosen) for chosen in combinations(range(len(pooled)), len(more))]
+    return sum(deal >= seen for deal in deals) / len(deals)
+
+
+def judge(runs: list[Run], samplers: tuple[str, ...]) -> Run:
+    """Return all figures."""
+    figures: Run = {"seeds": len({run["seed"] for run in runs}), "samplers": {}}
+    for sampler in samplers:
+        figures["samplers"][sampler] = {
+            column: _spread(finals(runs, sampler, column)) for column in COLUMNS
+        }
+        if sampler != "mcmc":
+            figures["samplers"][sampler]["p"] = {
+                column: round(
+                    rank_test(finals(runs, "mcmc", column), finals(runs, sampler, column)), 4
+                )
+                for column in COUNTS
+            }
+    figures["share"] = {axis: _spread(shares(runs, axis)) for axis in ("cpu", "wall", "executions")}
+    return figures
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    """Return median and range."""
+    return {"median": statistics.median(values), "low": min(values), "high": max(values)}
+
+
+def table(figures: Run) -> list[str]:
+    """Return the figures as lines for people."""
+    lines = [f"{'':12}" + "".join(f"{name:>24}" for name in COLUMNS)]
+    for sampler, row in figures["samplers"].items():
+        cells = [
+            f"{row[c]['median']:.0f} ({row[c]['low']:.0f}-{row[c]['high']:.0f})" for c in COLUMNS
+        ]
+        lines.append(f"{sampler:12}" + "".join(f"{cell:>24}" for cell in cells))
+    for sampler, row in figures["samplers"].items():
+        if "p" in row:
+            told = ", ".join(f"{column} {p}" for column, p in row["p"].items())
+            lines.append(f"rank test, mcmc above {sampler}: p = {told}")
+    for axis, row in figures["share"].items():
+        lines.append(
+            f"mcmc has random's behaviours after {row['median']:.2f}"
+            f" ({row['low']:.2f}-{row['high']:.2f}) of its {axis}"
+        )
+    return lines
+
+
+def verdict(share: float) -> str:
+    """Return the last line: the figure and its target."""
+    if share == math.inf:
+        return f"mcmc did not reach random's behaviours (target: in <= {TARGET:.0%} of its time)"
+    return f"mcmc has random's behaviours after {share:.0%} of its time (target <= {TARGET:.0%})"
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="One seed and one small architecture, for seconds.")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@click.option("--folder", type=click.Path(path_type=Path), help="Keep runs here; go on from them.")
+@click.option("--seeds", default=5, show_default=True, help="Campaigns of each sampler.")
+@click.option("--minutes", default=20.0, show_default=True, help="Time of each campaign.")
+@click.option("--clock", type=click.Choice(["cpu", "wall"]), default="cpu", show_default=True)
+@click.option("--samplers", default=",".join(SAMPLERS), show_default=True)
+@click.option("--backends", default="", help="Only these back ends.")
+@click.option("--architectures", default="", help="Only these architectures.")
+@click.option("--workers", default=1, show_default=True, help="Workers of each campaign.")
+@click.option("--lines/--no-lines", default=False, show_default=True, help="Trace lines too.")
+@click.option("--corpus/--no-corpus", default=True, show_default=True, help="Shipped seeds.")
+@click.option("--preload", multiple=True, type=click.Path(exists=True), help="Plant a fault.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw the curves into this file.")
+def main(
+    quick: bool,
+    as_json: bool,
+    folder: Path | None,
+    seeds: int,
+    minutes: float,
+    samplers: str,
+    plot: Path | None,
+    **settings: Any,
+) -> None:
+    """Compare samplers at equal time."""
+    chosen = tuple(samplers.split(","))
+    if not {"mcmc", "random"} <= set(chosen) <= set(SAMPLERS):
+        raise click.UsageError(f"--samplers needs mcmc and random, of {', '.join(SAMPLERS)}")
+    settings["seconds"] = minutes * 60
+    if quick:
+        chosen, seeds = ("mcmc", "random"), 1
+        settings |= {"seconds": QUICK_SECONDS, "backends": "eager", "corpus": False, "lines": False}
+    settings["preload"] = [os.path.abspath(path) for path in settings["preload"]]
+    with tempfile.TemporaryDirectory() as temporary:
+        place = folder or Path(temporary)
+        place.mkdir(parents=True, exist_ok=True)
+        try:
+            runs = all_runs(place / RUNS, range(1, seeds + 1), settings, chosen)
+        except RondoError as error:
+            raise click.ClickException(str(error)) from None
+    figures = judge(runs, chosen)
+    if plot is not None:
+        from sampler_plots import draw
+
+        draw(runs, plot)
+    if as_json:
+        click.echo(json.dumps(figures))
+    else:
+        click.echo("\n".join(table(figures)))
+    share = figures["share"][settings["clock"]]["median"]
+    click.echo(verdict(share))
+    sys.exit(not share <= TARGET)
+
+
+if __name__ == "__main__":
+    main()
