@@ -152,7 +152,7 @@ class PaddleProgram(Program):
             self._stale = False
         target = self.function() if compiled else self.module.forward
         outcome = _Outcome()
-        if call.backward:
+        if differentiates(call, self.module):
             self.module.clear_gradients(set_to_zero=False)
 
         def run() -> None:
@@ -247,7 +247,7 @@ class _Outcome:
                 if autocast != "off":
                     stack.enter_context(paddle.amp.auto_cast(dtype=autocast))
                 self.outputs = target(*arguments)
-                if call.backward:
+                if differentiates(call, module):
                     self.stage = "backward"
                     self._differentiate(arguments, call, module)
         except Exception as error:
@@ -272,6 +272,14 @@ class _Outcome:
         for _ in range(2 if kind == "twice" else 1):
             loss.backward(retain_graph=kind == "twice")
         self.gradients = {name: each.grad for name, each in wanted.items()}
+
+
+def differentiates(call: Call, module: Subject) -> bool:
+    """Whether `call` asks for gradients: in training only.
+
+    `to_static` gives a layer in evaluation mode a program for inference, which has no backward.
+    """
+    return bool(call.backward) and module.training
 
 
 def floats(values: object) -> list[Any]:
