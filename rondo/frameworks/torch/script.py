@@ -15,7 +15,6 @@ caller takes the first whose script shows the bug - and shows none with the comp
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from collections.abc import Sequence as ManySteps
 from dataclasses import dataclass
@@ -42,6 +41,7 @@ from rondo.frameworks.torch.script_observe import (
 )
 from rondo.frameworks.torch.script_source import Slice, defined_in, import_lines, source_of
 from rondo.frameworks.torch.script_steps import Program, StepWriter
+from rondo.frameworks.torch.script_tidy import tidy
 from rondo.frameworks.torch.script_verdict import AGREES, INDENT, lines_of_test, verdict_lines
 from rondo.oracle.result import Verdict
 from rondo.sequences.step import Call, Change
@@ -336,11 +336,7 @@ class ScriptWriter:
         lines = [f"torch.manual_seed({seed})"]
         if when == "built":
             lines = lines if self.plan.exact else []
-            known = self.pieces.imports.values()
-            lines += [f"random.seed({seed})"] if ("random", "") in known else []
-            if ("numpy", "") in known:
-                name = next(n for n, i in self.pieces.imports.items() if i == ("numpy", ""))
-                lines.append(f"{name}.random.seed({seed})")
+            lines += [f"{generator}.seed({seed})" for generator in self.pieces.generators()]
         return lines
 
     def _observed(self, program: Program, observers: dict[str, str]) -> Observed:
@@ -475,7 +471,7 @@ class ScriptWriter:
         imports["nn"] = ("torch", "nn")
         used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
         imports = {name: value for name, value in imports.items() if name.partition(".")[0] in used}
-        doc = f'"""{self.request.title}"""\n' if self.request.title else ""
+        doc = f'"""{self.request.title}"""\n\n' if self.request.title else ""
         blocks = [doc + "\n".join(import_lines(imports))]
         if self.backend == "inductor":
             blocks.append(
@@ -493,11 +489,6 @@ class ScriptWriter:
             else:
                 joined.append(part)
         return joined
-
-
-def tidy(text: str) -> str:
-    """Return unparsed source without the blank line that follows the head of a class."""
-    return re.sub(r"(?m)^(class .*:)\n\n(?=    )", r"\1\n", text)
 
 
 APART = (

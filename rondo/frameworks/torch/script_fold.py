@@ -99,6 +99,13 @@ class _Fold(ast.NodeTransformer):
             return ast.Constant(not decisive)
         return kept[0] if len(kept) == 1 else ast.BoolOp(node.op, kept)
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "bool" and len(node.args) == 1:
+            truth = _truth(node.args[0])
+            return node if truth is None else ast.Constant(truth)
+        return node
+
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.op, ast.Not) and _truth(node.operand) is not None:

@@ -117,8 +117,9 @@ class InputWriter:
             variable = found
         else:
             variable, number = name, 2
+            gap = "_" if name[-1].isdigit() else ""
             while variable in self.taken:
-                variable, number = f"{name}{number}", number + 1
+                variable, number = f"{name}{gap}{number}", number + 1
             self.taken.add(variable)
             self._variables[name, key] = variable
         written.lines.append(f"{variable} = {expression}")

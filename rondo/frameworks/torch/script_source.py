@@ -11,6 +11,7 @@ import ast
 import builtins
 import importlib.util
 import inspect
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,6 +21,10 @@ from rondo.frameworks.torch.script_fold import strip
 
 OWN = "rondo"
 """The package whose imports are followed instead of written; a user's own package is one too."""
+
+
+OWN_GENERATORS = {"Random", "SystemRandom"}
+"""What of `random` has a state of its own."""
 
 
 @dataclass
@@ -76,6 +81,7 @@ class Slice:
     def __init__(self) -> None:
         self.imports: dict[str, tuple[str, str]] = {}
         self._found: list[tuple[Source, ast.stmt]] = []
+        self._bodies: list[ast.AST] = []
         self._seen: set[int] = set()
         self._order: list[str] = []
 
@@ -106,7 +112,9 @@ class Slice:
 
     def need_names_of(self, module: str | ModuleType, nodes: Iterable[ast.AST]) -> None:
         """Take in all that already cut down code of `module` refers to."""
-        names = {name for node in nodes for name in names_in(node)}
+        bodies = list(nodes)
+        self._bodies += bodies
+        names = {name for node in bodies for name in names_in(node)}
         self.need(module, sorted(names))
 
     def definitions(self) -> list[tuple[str, ast.stmt]]:
@@ -116,6 +124,23 @@ class Slice:
             self._found, key=lambda pair: (places.get(pair[0].module, 0), pair[1].lineno)
         )
         return [(source.module, node) for source, node in ordered]
+
+    def generators(self) -> list[str]:
+        """Return Python's and numpy's global generators, as they are called, where one is used."""
+        used = {
+            (each.value.id, each.attr)
+            for node in [*(definition for _, definition in self._found), *self._bodies]
+            for each in ast.walk(node)
+            if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name)
+        }
+        found = []
+        for name, origin in self.imports.items():
+            drawn = {attribute for owner, attribute in used if owner == name}
+            if origin == ("random", "") and drawn - OWN_GENERATORS:
+                found.append(name)
+            elif origin == ("numpy", "") and "random" in drawn:
+                found.append(f"{name}.random")
+        return found
 
     def bound(self) -> set[str]:
         """Return the names that the slice binds."""
@@ -190,6 +215,7 @@ def import_lines(imports: dict[str, tuple[str, str]]) -> list[str]:
             lines.setdefault(module, []).append(
                 attribute if name == attribute else f"{attribute} as {name}"
             )
-    return sorted(plain) + [
+    plain.sort(key=lambda line: (line.split()[1] not in sys.stdlib_module_names, line))
+    return plain + [
         f"from {module} import {', '.join(names)}" for module, names in sorted(lines.items())
     ]
