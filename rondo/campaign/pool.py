@@ -27,13 +27,13 @@ from rondo.campaign import wire
 from rondo.campaign.deaths import Cause, Death, classify
 from rondo.campaign.journal import Entry, Journal
 from rondo.campaign.processes import (
+    RunQueueTime,
     has_ended,
     is_stopped,
     kernel_kills,
     kill_group,
     resident_bytes,
     resume_group,
-    waited_seconds,
 )
 from rondo.campaign.turns import Turns
 from rondo.errors import PreloadError, RondoError, WorkerError
@@ -42,6 +42,8 @@ from rondo.sequences.vocabulary import Vocabulary
 
 TICK = 0.05
 """Seconds between two looks at a worker's memory."""
+LOOK_SECONDS = 1.0
+"""Seconds between two looks at how long a worker, and what it started, waited for a core."""
 GRACE = 5.0
 """Seconds that a process gets to end before it is killed."""
 ANSWER_SECONDS = 30.0
@@ -220,7 +222,8 @@ class Worker:
         """Wait until there is an answer to read: (False, None), or none will come: (True, why)."""
         looked = time.monotonic()
         deadline = looked + limits.seconds
-        waited, stopped_since = waited_seconds(self.pid), 0.0
+        queue, waited, stopped_since = RunQueueTime(self.pid), 0.0, 0.0
+        due = looked + LOOK_SECONDS
         while True:
             interrupted()
             if select.select([self._connection], [], [], TICK)[0]:
@@ -232,11 +235,14 @@ class Worker:
             if now >= deadline:
                 # Neither a gap nor a crowded machine is the worker's doing: a false hang is an
                 # alarm like any other. Time on a run queue grows slower than time, so this ends.
-                waiting = max(0.0, waited_seconds(self.pid) - waited)
+                waiting = queue.look() - waited
                 if waiting < TICK:
                     return True, Cause.TIMEOUT
                 deadline += waiting
                 waited += waiting
+            elif now >= due:
+                queue.look()
+                due = now + LOOK_SECONDS
             if resident_bytes(self.pid) > limits.resident_bytes:
                 return True, Cause.MEMORY
             if has_ended(self.pid):

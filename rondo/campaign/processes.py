@@ -7,12 +7,11 @@ a signal at its parent's death and checks once more that the parent had not died
 from __future__ import annotations
 
 import ctypes
+import glob
 import os
 import signal
 import sys
 from contextlib import suppress
-
-import psutil
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PR_SET_PDEATHSIG = 1
@@ -53,18 +52,34 @@ def resident_bytes(pid: int) -> int:
         return 0
 
 
-def waited_seconds(pid: int) -> float:
-    """Return how long `pid` and what it has running have waited for a free core, in seconds.
+class RunQueueTime:
+    """How long a process and what it starts have waited for a free core, in seconds.
 
     From the kernel's account of each process's time on a run queue; 0 where it keeps none. On a
     machine with more to do than cores this is most of the time that passes, and none of it is the
-    process's doing. A compiler that a worker started waits in the worker's stead.
+    process's doing. A C++ compiler that a worker started waits in the worker's stead and is gone
+    with its account before long, so `look` is to be called about once a second.
     """
-    try:
-        children = psutil.Process(pid).children(recursive=True)
-    except psutil.Error:
-        children = []
-    return sum(_queued(each) for each in (pid, *(child.pid for child in children)))
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._before = _queued(pid)
+        self._seen: dict[int, float] = {}
+
+    def look(self) -> float:
+        """Take the present accounts; return the seconds since the beginning."""
+        for pid in (self._pid, *descendants(self._pid)):
+            self._seen[pid] = max(_queued(pid), self._seen.get(pid, 0.0))
+        return sum(self._seen.values()) - self._before
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the children of `pid` and theirs; nothing where the kernel does not list them."""
+    found: list[int] = []
+    for path in glob.glob(f"/proc/{pid}/task/*/children"):
+        with suppress(OSError), open(path, "rb") as file:
+            found += [int(each) for each in file.read().split()]
+    return found + [each for child in found for each in descendants(child)]
 
 
 def _queued(pid: int) -> float:

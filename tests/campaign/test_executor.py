@@ -10,13 +10,12 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-import psutil
 import pytest
 
 from rondo.campaign import pool
 from rondo.campaign.executor import Executor
 from rondo.campaign.pool import ExecutionFaultError, FrameworkError, Limits, Server
-from rondo.campaign.processes import waited_seconds
+from rondo.campaign.processes import RunQueueTime, descendants
 from rondo.campaign.stop import StoppedError
 from rondo.errors import PreloadError, WorkerError
 from rondo.oracle.result import Identity, Result
@@ -73,7 +72,7 @@ def test_time_on_a_run_queue_is_given_back(
 ) -> None:
     """A machine twice as crowded as it has cores gives half of the time; a hang is still found."""
     began = time.monotonic()
-    monkeypatch.setattr(pool, "waited_seconds", lambda pid: (time.monotonic() - began) / 2)
+    monkeypatch.setattr(pool.RunQueueTime, "look", lambda self: (time.monotonic() - began) / 2)
     executor.limits = Limits(seconds=0.5)
     assert executor.run(toy_bytes("hang")).verdict == "died"
     assert time.monotonic() - began > 0.9
@@ -89,15 +88,18 @@ def test_waiting_for_a_core_is_counted_children_included() -> None:
         for code in (shell, spin):
             rivals.append(stack.enter_context(subprocess.Popen([sys.executable, "-c", code])))
             stack.callback(rivals[-1].kill)
-        try:
-            deadline = time.monotonic() + 60
-            while waited_seconds(rivals[0].pid) < 0.2:
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-        finally:
-            for child in psutil.Process(rivals[0].pid).children():
-                child.kill()
-    assert waited_seconds(rivals[0].pid) == 0.0
+        queue = RunQueueTime(rivals[0].pid)
+        deadline = time.monotonic() + 60
+        while queue.look() < 0.2:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        children = descendants(rivals[0].pid)
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        rivals[0].wait()
+        assert len(children) == 1
+        assert descendants(rivals[0].pid) == []
+        assert queue.look() >= 0.2  # what is gone has waited nevertheless
 
 
 def test_a_death_without_the_compiler_says_so(executor: Executor) -> None:
