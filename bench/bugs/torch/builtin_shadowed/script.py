@@ -1,5 +1,4 @@
-"""What an earlier call left behind gives a wrong value (output).
-torch, back end eager. Change: Define a global named abs in this file, or take it away."""
+"""A later call gives a wrong value (output). torch 2.13.0+cpu, backend eager."""
 import functools
 import sys
 import torch
@@ -12,7 +11,7 @@ class BuiltinName(nn.Module):
 torch.manual_seed(0)
 model = BuiltinName()
 compiled = torch.compile(model, backend="eager")
-x = torch.randn(8, 4)
+x = torch.randn(2, 4)
 compiled(x)  # establishes
 globals().pop('abs', None)  # changes
 globals()['abs'] = lambda number: 0.75

@@ -1,0 +1,38 @@
+"""A later call gives a wrong value (output). torch 2.13.0+cpu, backend eager."""
+import functools
+import sys
+import torch
+from torch import nn
+
+def fresh_class():
+
+    class Meta(type):
+        gain = 0.5
+
+    class Family(metaclass=Meta):
+        pass
+    return Family
+
+class MetaclassAttribute(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.family = fresh_class()
+
+    def forward(self, hidden):
+        return hidden * self.family.gain
+
+torch.manual_seed(0)
+model = MetaclassAttribute()
+compiled = torch.compile(model, backend="eager")
+x = torch.randn(2, 4)
+compiled(x)  # establishes
+type(model.family).gain = 2.0  # changes
+expected = model(x)  # what eager says
+got = compiled(x)  # exposes
+torch._dynamo.reset()
+fresh = compiled(x)  # the same call, with nothing retained
+same = functools.partial(torch.allclose, rtol=1.3e-06, atol=1e-05, equal_nan=True)
+bug = not same(got, expected) and same(fresh, expected)
+print(f"{'BUG' if bug else 'ok'}: retained off by {(got - expected).abs().max():.2g},"
+      f" after torch._dynamo.reset() off by {(fresh - expected).abs().max():.2g}")
+sys.exit(bug)
