@@ -8,11 +8,13 @@ most runs of a target have none, and pay nothing.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable
 from hashlib import sha1
 from pathlib import Path
+from typing import NoReturn
 
 from rondo.campaign.artifacts import FAULTS, Artifacts
 from rondo.campaign.executor import Executor
@@ -22,7 +24,7 @@ from rondo.campaign.stats import Stats
 from rondo.campaign.status import FindingNote
 from rondo.campaign.stop import StoppedError
 from rondo.campaign.triage import Triage
-from rondo.errors import ReproducerError
+from rondo.errors import EXIT_BAD_INPUT, ReproducerError
 from rondo.findings import reproducer as files
 from rondo.findings.bucket import Bucket, bucket_of
 from rondo.libfuzzer.flags import Options
@@ -115,6 +117,11 @@ class Alarms:
     def say(self, text: str) -> None:
         """Print a line among libFuzzer's own."""
         print(f"RONDO: {text}", file=sys.stderr, flush=True)
+
+    def refuse(self, reason: str) -> NoReturn:
+        """End the process in one line: what raises in its callback is a crash to libFuzzer."""
+        print(f"error: {reason}", file=sys.stderr, flush=True)
+        os._exit(EXIT_BAD_INPUT)
 
     def _start(self) -> Triage:
         self._server = Server(self._framework, preloads=self.options.preload)

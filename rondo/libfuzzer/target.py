@@ -34,7 +34,9 @@ from rondo.search.mcmc import MarkovSampler
 from rondo.search.sampler import MAX_LENGTH, SearchState, on_backend
 from rondo.sequences.codec import decode, encode
 from rondo.sequences.mutate import MutationContext, apply_havoc
-from rondo.sequences.step import Sequence
+from rondo.sequences.step import Call, Sequence, SubjectSpec, normalise
+from rondo.sequences.step import Options as CompileOptions
+from rondo.sequences.vocabulary import SMALLEST
 
 HALF = counters.SIZE // 2
 NOTE_SECONDS = 5.0
@@ -76,7 +78,7 @@ class FuzzTarget:
             about = {"framework": framework.name, "backends": [backend]}
             about |= {"sampler": options.mutator, "trees": list(framework.source_trees())}
             self.record = Record(options.artifacts / FOLDER, about=about)
-        self._begun = False
+        self._begun = self._probed = False
         self._noted = 0.0
 
     # ------------------------------------------------------------------------------------ running
@@ -102,6 +104,7 @@ class FuzzTarget:
         if self.record is not None:
             self._note(new=bool(feedback.new))
         if result.alarms and self.options.alarms:
+            self._probe()
             self.alarms.examine(canonical, result, given=data)
 
     def _execute(self, data: bytes) -> Result:
@@ -113,6 +116,25 @@ class FuzzTarget:
             return Result("fault")
         finally:
             self.lines.end()
+
+    def _probe(self) -> None:
+        """End the process, before the first alarm is believed, where nothing can be compiled.
+
+        Without a C++ compiler, say, Inductor raises whatever it is given, and each input would be a
+        bug of its. One call of the smallest subject tells, and nothing is paid without an alarm.
+        """
+        if self._probed:
+            return
+        self._probed = True
+        vocabulary = self.vocabulary
+        known = vocabulary.architectures_by_name
+        subject = SubjectSpec(SMALLEST if SMALLEST in known else vocabulary.architectures[0].name)
+        smallest = normalise(Sequence(subject, CompileOptions(), (Call(),)), vocabulary)
+        result = self._execute(encode(on_backend(smallest, self.backend)))
+        raised = sorted({alarm.identity.exception for alarm in result.alarms} - {""})
+        if raised:
+            backend = vocabulary.backends[self.backend]
+            self.alarms.refuse(f"back end {backend!r} cannot compile a single call: {raised[0]}")
 
     def _note(self, *, new: bool) -> None:
         assert self.record is not None

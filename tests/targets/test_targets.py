@@ -83,6 +83,28 @@ def test_features_rise_and_the_end_is_clean(target: Run, tmp_path: Path) -> None
     assert list((tmp_path / "findings" / "record").glob("*.jsonl"))
 
 
+NO_COMPILER = """
+from tests.toy_framework import ToyFramework
+
+def broken(self, program):
+    raise ZeroDivisionError("no compiler")
+
+ToyFramework.compile = broken
+"""
+
+
+def test_a_back_end_that_compiles_nothing_is_one_line_and_no_bug(
+    target: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.py").write_text(NO_COMPILER)
+    done = target("-runs=3", "--preload=broken.py", harmless=HARMLESS)
+    assert done.returncode == 2, done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert last == "error: back end 'shallow' cannot compile a single call: ZeroDivisionError"
+    assert not findings(tmp_path)
+    assert not list(tmp_path.glob("crash-*"))
+
+
 SLOW = """
 import time
 from rondo.libfuzzer import target
