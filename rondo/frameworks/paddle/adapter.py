@@ -36,7 +36,7 @@ BACKENDS = ("sot", "ast")
 SIZES = 2
 """How many sizes a dimension takes (the batch one more): whole-graph capture builds for each."""
 
-LIMITS = {"constructs": 3, "steps": 24}
+LIMITS = {"constructs": 3, "steps": 12}
 """Shorter than the codec allows: a translation takes tenths of a second."""
 
 COMPILER_TREES = ("jit/sot", "jit/dy2static", "jit/api.py")
@@ -96,7 +96,7 @@ class PaddleFramework(Framework):
     def session(self, sequence: StepSequence) -> Iterator[None]:
         """Start with nothing compiled; afterwards drop all, and put all ambient state back."""
         warnings.simplefilter("ignore")
-        assert self._watcher
+        self._watcher.install()
         self.reset()
         with ambient(sequence.subject.seed):
             try:

@@ -185,7 +185,7 @@ class PaddleProgram(Program):
             leaves,
             returned=error is None,
             exception="" if error is None else type(error).__name__,
-            message="" if error is None else f"{outcome.stage}: {first_line(error)}",
+            message="" if error is None else f"{outcome.stage}: {telling_line(error)}",
         )
 
     def state_leaves(self) -> dict[str, Leaf]:
@@ -208,7 +208,7 @@ class PaddleProgram(Program):
                 self.action_of(change).apply(owner, change.value)
         except Exception as error:
             return Observation(
-                {}, returned=False, exception=type(error).__name__, message=first_line(error)
+                {}, returned=False, exception=type(error).__name__, message=telling_line(error)
             )
         kind = BAKED_CHANGE if self.action_of(change).spec.name in BAKED_CHANGES else target.kind
         if kind in self.settings.anew:
@@ -248,6 +248,9 @@ class _Outcome:
                     stack.enter_context(paddle.amp.auto_cast(dtype=autocast))
                 self.outputs = target(*arguments)
                 if differentiates(call, module):
+                    if call.choice("backward") == "twice":
+                        backward(self.outputs)
+                        self.outputs = target(*arguments)
                     self.stage = "backward"
                     self._differentiate(arguments, call, module)
         except Exception as error:
@@ -257,21 +260,36 @@ class _Outcome:
             self.gradients = {}
 
     def _differentiate(self, arguments: tuple[Any, ...], call: Call, module: Subject) -> None:
-        loss = weighted_sum(self.outputs)
-        if loss is None or loss.stop_gradient:
-            return
         wanted = parameters_of(module)
         inputs = [each for each in arguments[0] if isinstance(each, paddle.Tensor)]
         wanted |= {f"input.{i}": each for i, each in enumerate(inputs) if not each.stop_gradient}
-        kind = call.choice("backward")
-        if kind == "create_graph":
-            sources = {name: each for name, each in wanted.items() if not each.stop_gradient}
-            found = paddle.grad(loss, list(sources.values()), allow_unused=True)
-            self.gradients = dict(zip(sources, found, strict=True))
-            return
-        for _ in range(2 if kind == "twice" else 1):
-            loss.backward(retain_graph=kind == "twice")
-        self.gradients = {name: each.grad for name, each in wanted.items()}
+        if call.choice("backward") == "create_graph":
+            loss = weighted_sum(self.outputs)
+            if loss is not None and not loss.stop_gradient:
+                sources = {name: each for name, each in wanted.items() if not each.stop_gradient}
+                found = paddle.grad(loss, list(sources.values()), allow_unused=True)
+                self.gradients = dict(zip(sources, found, strict=True))
+        elif backward(self.outputs):
+            self.gradients = {name: each.grad for name, each in wanted.items()}
+
+
+def backward(outputs: object) -> bool:
+    """Add gradients of the outputs to those of what they depend on; False if on nothing."""
+    loss = weighted_sum(outputs)
+    if loss is None or loss.stop_gradient:
+        return False
+    loss.backward()
+    return True
+
+
+def telling_line(error: BaseException) -> str:
+    """Return the line of an exception's message that says what is wrong.
+
+    Both modes begin with a traceback of the code that they read and say it at the end.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    traced = bool(lines) and lines[0].startswith("In ") and lines[0].endswith(":")
+    return lines[-1][:200] if traced else first_line(error)
 
 
 def differentiates(call: Call, module: Subject) -> bool:

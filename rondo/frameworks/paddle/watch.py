@@ -43,9 +43,9 @@ class Watcher:
         self.labels: list[str] = []
         self.built = 0
         self.ran = 0
-        self._install()
 
-    def _install(self) -> None:
+    def install(self) -> None:
+        """Listen from now on, in place of any other watcher. Idempotent."""
         ENV_SOT_COLLECT_INFO.set({"breakgraph_reason": []})
         PartialProgramLayer.HOOKED_RUN_IMPL = self._run
         build = ProgramCache._build_once

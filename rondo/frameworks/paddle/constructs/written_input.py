@@ -1,4 +1,4 @@
-"""written_input: inputs that are written in place, perhaps one tensor under two names."""
+"""written_input: an input that is written in place."""
 
 from __future__ import annotations
 
@@ -14,26 +14,22 @@ from rondo.subjects.target import Construct
 class WrittenInput(paddle.nn.Layer):
     def __init__(self, features: int) -> None:
         super().__init__()
-        self.step = 1.0
+        self.step = 1
 
-    def forward(self, hidden: Any, left: Any, right: Any) -> Any:
-        left[:] = left + self.step
-        return (
-            hidden
-            + paddle.mean(paddle.cast(left, hidden.dtype))
-            + paddle.mean(paddle.cast(right, hidden.dtype))
-        )
+    def forward(self, hidden: Any, counts: Any) -> Any:
+        counts[:] = counts + self.step
+        return hidden + paddle.cast(paddle.sum(counts), hidden.dtype)
 
 
 CONSTRUCT = Construct(
     "written_input",
     WrittenInput,
     kind=ATTRIBUTE,
-    inputs=(InputSpec("left", (BATCH, 4)), InputSpec("right", (BATCH, 4))),
+    inputs=(InputSpec("counts", (BATCH, 4), kind="index", high=5),),
 )
 
 
 @CONSTRUCT.change(values=2)
 def set_step(module: WrittenInput, value: int) -> None:
-    """Write another number."""
-    module.step = (2.0, 1.0)[value]
+    """Add another number."""
+    module.step = (2, 1)[value]
