@@ -8,22 +8,21 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-from rondo.frameworks.base import Arm, CallEvents, Framework, Layer, Refusal
+from rondo.frameworks.base import Arm, CallEvents, Framework, Layer
 from rondo.frameworks.paddle import _start, layers, statics
 from rondo.frameworks.paddle.ambient import ambient, seed_everything
 from rondo.frameworks.paddle.changes.compiler import COMPILER, LAYERS
 from rondo.frameworks.paddle.changes.program import PROGRAM
-from rondo.frameworks.paddle.documented import BREACHES, RULES, documented_rule
+from rondo.frameworks.paddle.documented import BREACHES
 from rondo.frameworks.paddle.environment import describe_environment
 from rondo.frameworks.paddle.program import CompileSettings, PaddleProgram
 from rondo.frameworks.paddle.subject import as_layer
 from rondo.frameworks.paddle.watch import Watcher
 from rondo.frameworks.shared.catalogue import discover_catalogue
-from rondo.oracle.observation import Observation
 from rondo.sequences.step import Sequence as StepSequence
 from rondo.sequences.vocabulary import Vocabulary
 from rondo.subjects.namespace import NamespaceSnapshot
@@ -60,10 +59,7 @@ class PaddleFramework(Framework):
             layers, f"{HERE}.constructs", program=PROGRAM, compiler=COMPILER, sizes=SIZES
         )
         self._anew: frozenset[str] = frozenset()
-
-    @cached_property
-    def _watcher(self) -> Watcher:
-        return Watcher()
+        self._watcher = Watcher()
 
     def add_subject(self, subject: UserSubject) -> None:
         """Make a user's layer or function the only architecture, without constructs."""
@@ -134,14 +130,6 @@ class PaddleFramework(Framework):
     def end_watch(self) -> CallEvents:
         """Return the compile events since `begin_watch`."""
         return self._watcher.end()
-
-    def documented(self, sequence: StepSequence, observation: Observation) -> str:
-        """Return the documented rule under which a call was refused, or an empty text."""
-        return documented_rule(sequence, observation)
-
-    def refusals(self) -> Sequence[Refusal]:
-        """Return the rules of documented refusals."""
-        return RULES
 
     @contextmanager
     def _converting_anew(self, kinds: frozenset[str]) -> Iterator[None]:
