@@ -61,7 +61,7 @@ def test_reproducer_script_and_record_are_of_one_mind(bug: Bug) -> None:
     found = recorded(bug)
     assert bug.verdict == found.identity.verdict
     assert bug.layer == found.layer
-    assert found.minimal, found.reason
+    assert found.minimal or bug.status != "new", found.reason
     assert "rondo" not in (bug.folder / bug.script).read_text().replace("rondo::", "")
 
 
