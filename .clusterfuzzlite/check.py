@@ -3,7 +3,7 @@
 
     .clusterfuzzlite/check.py              build with a stand-in for PyInstaller, run each target
     .clusterfuzzlite/check.py --layout     look at the files only
-    .clusterfuzzlite/check.py --pack       build with PyInstaller itself (minutes, gigabytes)
+    .clusterfuzzlite/check.py --pack       build with PyInstaller itself (minutes, 1.5 GB)
 
 The key insight: what differs between the image and here is one program, `compile_python_fuzzer`.
 The stand-in makes the same files under the same names, the wrapper that fuzzers are recognised by

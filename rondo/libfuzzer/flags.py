@@ -52,7 +52,7 @@ class Options:
     record: bool = False
     artifact_prefix: str = "./"
     max_len: int = DEFAULT_MAX_LEN
-    timeout: int = 1200
+    timeout: int = 300  # atheris's
     max_total_time: int = 0
 
     @property
