@@ -139,6 +139,7 @@ def seek(
     before = _cpu_seconds()
     campaign = Campaign(fault, folder, seconds=seconds, seed=seed, workers=slots)
     last: dict[str, object] = {}
+    moment: dict[str, object] = {}
     others = 0
     found = None
     try:
@@ -149,12 +150,14 @@ def seek(
                 continue
             file = reproducer.load(Path(str(event["path"])))
             if due(file, fault, workers):
-                found = file
-                break
+                found, moment = file, event
+                if file.identity.verdict == fault.verdict:
+                    break
             others += 1
     finally:
         campaign.end()
     identity = found.identity if found else None
+    last = moment or last
     return Row(
         name=fault.name,
         layer=fault.layer,
@@ -167,7 +170,7 @@ def seek(
         cpu_seconds=round(_cpu_seconds() - before, 1),
         executions=int(str(last.get("executions", 0))),
         others=others,
-        bucket=str(last["bucket"]) if found else "",
+        bucket=str(last.get("bucket", "")),
         seed=seed,
     )
 
