@@ -170,7 +170,7 @@ def seek(
         cpu_seconds=round(_cpu_seconds() - before, 1),
         executions=int(str(last.get("executions", 0))),
         others=others,
-        bucket=str(last.get("bucket", "")),
+        bucket=str(moment.get("bucket", "")),
         seed=seed,
     )
 
