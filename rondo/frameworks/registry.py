@@ -35,7 +35,7 @@ def is_installed(name: str) -> bool:
 def requirement(name: str) -> str:
     """Return what to install for framework `name`: pip's words."""
     package = importlib.import_module(f"rondo.frameworks.{name}")
-    return str(getattr(package, "REQUIREMENT", f"rondo[{name}]"))
+    return str(getattr(package, "REQUIREMENT", name))
 
 
 @cache

@@ -61,7 +61,7 @@ def connect(address: str, workers: int) -> Any:
     try:
         import ray
     except ImportError:
-        raise RayError("Ray is not installed; run: pip install 'rondo[ray]'") from None
+        raise RayError("Ray is not installed; run: pip install 'ray>=2.40'") from None
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     try:
         ray.init(address=address, **options)

@@ -192,7 +192,7 @@ def test_without_ray_one_line_says_what_to_install(
         text=True,
     )
     assert done.returncode == 2
-    assert "error: Ray is not installed; run: pip install 'rondo[ray]'" in done.stderr
+    assert "error: Ray is not installed; run: pip install 'ray>=2.40'" in done.stderr
 
 
 @pytest.mark.slow

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-REQUIREMENT = "rondo[jax]"
+REQUIREMENT = "jax>=0.10"

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-REQUIREMENT = "rondo[paddle]"
+REQUIREMENT = "paddlepaddle>=3.3"

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-REQUIREMENT = "rondo[tensorflow]"
+REQUIREMENT = "tensorflow-cpu>=2.16"
