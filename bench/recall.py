@@ -165,13 +165,27 @@ class Campaign:
 
 
 class Court:
-    """Says of findings which bug of the record they are; locates each bucket once."""
+    """Says of findings which bug of the record they are; locates each bucket once.
+
+    Its server starts with the first question, when the first campaign is over: until then it would
+    only take the campaign's time.
+    """
 
     def __init__(self, record: list[Known]) -> None:
         self.record = record
-        self.server = Server("torch")
-        self._laboratory = Laboratory.of(self.server, LOCATING)
         self._layers: dict[str, str] = {}
+        self._started: Server | None = None
+
+    @property
+    def server(self) -> Server:
+        """The server whose workers experiment."""
+        self._started = self._started or Server("torch")
+        return self._started
+
+    def close(self) -> None:
+        """End the server if it was needed."""
+        if self._started is not None:
+            self._started.close()
 
     def judge(self, bucket: str, found: Reproducer) -> tuple[str, str]:
         """Return the located layer of `found` and the bug that it is, "" where there is none.
@@ -189,7 +203,8 @@ class Court:
 
     def _layer(self, found: Reproducer) -> str:
         try:
-            return self._laboratory.locate(found.data, found.alarm).layer
+            laboratory = Laboratory.of(self.server, LOCATING)
+            return laboratory.locate(found.data, found.alarm).layer
         except RondoError:
             return ""
 
@@ -346,22 +361,20 @@ def run_all(
     results = base / "results.jsonl"
     done = {(row.sampler, row.seed, row.seconds): row for row in read_rows(results)}
     rows = []
-    court: Court | None = None
+    court = Court(record)
     try:
         # Seed by seed, so that a run that is ended early has compared all samplers as far as it is.
         for seed in map(int, seeds.split(",")):
             for sampler in samplers.split(","):
                 row = done.get((sampler, seed, seconds))
                 if row is None:
-                    court = court or Court(record)
                     place = Path(tempfile.mkdtemp(prefix=f"{sampler}-{seed}-", dir=base))
                     row = campaign(court, place, sampler, seed, seconds=seconds, backends=backends)
                     with results.open("a") as file:
                         file.write(json.dumps(asdict(row)) + "\n")
                 rows.append(row)
     finally:
-        if court is not None:
-            court.server.close()
+        court.close()
     return rows
 
 
