@@ -197,6 +197,10 @@ def seeds(vocabulary: Vocabulary) -> Iterator[tuple[str, Writer]]:
         .call(),
     )
     yield (
+        "one_tensor_for_two_inputs",
+        on("identity", "input_alias").call().call(alias="same").call(batch=3),
+    )
+    yield (
         "buffers_updated",
         on("identity", "buffer_update", backend="aot_eager").call().call(batch=3).call(),
     )
