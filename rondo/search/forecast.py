@@ -21,6 +21,10 @@ LINE_WORTH = 0.05
 is new comes with some twenty new lines early in a campaign, so lines speak up where behaviours are
 silent and never drown them."""
 
+LEAST_PROMISE = 0.1
+"""Added to every promise: something may always be new, and where nothing is any more, promises
+become equal instead of deciding by their last digits."""
+
 
 class Forecast:
     """Promise and effort on each back end."""
@@ -34,7 +38,7 @@ class Forecast:
         backend = sequence.options.backend
         promise, effort = self._promises[backend], self._efforts[backend]
         expected = promise.expect(features_of(sequence))
-        return math.log(expected + 1e-9) - math.log(effort.expect(sequence))
+        return math.log(expected + LEAST_PROMISE) - math.log(effort.expect(sequence))
 
     def best(self, drawn: Iterable[Sequence]) -> Sequence:
         """Return the one of `drawn` that promises most, the first of equals."""

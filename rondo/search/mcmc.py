@@ -62,7 +62,7 @@ CHAINS = 3
 PATIENCE = 8
 """A chain restarts after so many executions without anything new, or half of it without a move."""
 
-LEAST_STAY = 2
+LEAST_STAY = 1
 """Executions that a chain gets before it may be left for yielding too little."""
 
 STAY_FADE = 0.6
@@ -83,7 +83,7 @@ ALARM_COST = 2.0
 STACK = (0.3, 0.25, 0.15, 0.1, 0.1, 0.1)
 """How often a proposal is made of one, two ... mutations, whatever the sequence is."""
 
-MOST_IDLE_MOVES = 200
+MOST_IDLE_MOVES = 1000
 """A chain that cannot propose anything new in so many moves restarts."""
 
 

@@ -22,11 +22,14 @@ from rondo.sequences.step import Sequence
 FADE = 0.7
 """How much of a feature's record is left after another trial of it."""
 
-POOLED = 1.0
+POOLED = 6.0
 """How many trials of its own weigh as much as the average of a feature's class."""
 
-USUAL_WORK = 4.0
-"""Work that an execution of unknown cost is taken for, beside one more for each call."""
+START_UNITS, CONSTRUCT_UNITS = 3.0, 2.0
+"""What the start of an execution and a construct cost, where a call costs 1."""
+
+FEW_UNITS = 12.0
+"""An architecture's own cost is believed once it has been seen for so many units: two runs."""
 
 
 class Promise:
@@ -82,27 +85,35 @@ class Promise:
 
 
 class Effort:
-    """Forecasts the work of a sequence from its architecture and its number of calls."""
+    """Forecasts the work of a sequence from its architecture, its calls and its constructs.
+
+    An architecture that was never run is taken for the average one, each counting once however
+    often it was run: most executions are over the smallest, and the others cost several times that.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, list[float]] = {}
 
     def expect(self, sequence: Sequence) -> float:
         """Return the work that `sequence` is expected to take."""
-        units = _units(sequence)
-        seen, work = self._known.get(sequence.subject.architecture, (0.0, 0.0))
-        everything = self._known.get("", [0.0, 0.0])
-        usual = (everything[1] + USUAL_WORK) / (everything[0] + USUAL_WORK)
-        return units * (work + USUAL_WORK * usual) / (seen + USUAL_WORK)
+        units, work = self._known.get(sequence.subject.architecture, (0.0, 0.0))
+        rate = (work + FEW_UNITS * self._average()) / (units + FEW_UNITS)
+        return _units(sequence) * rate
+
+    def _average(self) -> float:
+        """Return the mean over architectures of their work per unit."""
+        if not self._known:
+            return 1.0
+        return sum(work / units for units, work in self._known.values()) / len(self._known)
 
     def learn(self, sequence: Sequence, work: float) -> None:
         """Note that `sequence` took so much work."""
-        for key in (sequence.subject.architecture, ""):
-            record = self._known.setdefault(key, [0.0, 0.0])
-            record[0] += _units(sequence)
-            record[1] += work
+        record = self._known.setdefault(sequence.subject.architecture, [0.0, 0.0])
+        record[0] += _units(sequence)
+        record[1] += work
 
 
 def _units(sequence: Sequence) -> float:
-    """Return the size of a sequence as far as work goes: a start, and its calls."""
-    return USUAL_WORK + sum(1 for _ in sequence.calls())
+    """Return the size of a sequence as far as work goes."""
+    calls = sum(1 for _ in sequence.calls())
+    return START_UNITS + calls + CONSTRUCT_UNITS * len(sequence.subject.constructs)

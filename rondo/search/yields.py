@@ -12,21 +12,21 @@ from typing import Generic, TypeVar
 
 Way = TypeVar("Way", bound=Hashable)
 
-FLOOR = 0.25
+FLOOR = 0.3
 """Share that is spread evenly over all ways, whatever they yield."""
 
 MEMORY = 40.0
 """A record forgets most of what is older than this many executions' worth of work."""
 
-OPTIMISM = 4.0
-"""Executions' worth of work with which every way starts, at a discovery each."""
+HOPE_WORK, HOPE_FOUND = 2.0, 10.0
+"""Every way starts as if two executions had found ten things, as random ones do early on."""
 
 
 class Yields(Generic[Way]):
     """Discoveries and work of each way, both fading."""
 
     def __init__(self, ways: Iterable[Way]) -> None:
-        self._records = {way: [OPTIMISM, OPTIMISM] for way in ways}
+        self._records = {way: [HOPE_FOUND, HOPE_WORK] for way in ways}
 
     def note(self, way: Way, found: float, work: float) -> None:
         """Note that `way` found so much with so much work, in units of a usual execution."""

@@ -114,7 +114,7 @@ def test_an_added_entry_is_a_file_named_for_its_content(tmp_path: Path) -> None:
 
 
 @given(st.lists(toys.sequences(TOY), max_size=8))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_what_was_added_is_what_is_loaded(
     tmp_path_factory: pytest.TempPathFactory, added: list[Sequence]
 ) -> None:
