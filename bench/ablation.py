@@ -48,7 +48,7 @@ GUARDED = ("dtype", "layout", "grad", "autocast", "inputs_grad", "alias")
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "any fresh start (1 draw)": {"looked_at": 1},
-    "the best of 40 draws": {"looked_at": 40},
+    "the best of 12 draws": {"looked_at": 12},
     "chains run any proposal": {"sharpness": 0.0},
     "neither looks ahead": {"looked_at": 1, "sharpness": 0.0},
     "all executions cost alike": {"weigh_work": False},
