@@ -249,6 +249,11 @@ def campaign(
                 filed.append(event)
     finally:
         running.end()
+    if not row.executions:
+        last = (folder / "log").read_text(errors="replace").strip().splitlines()[-1:]
+        raise click.ClickException(
+            f"the campaign ran nothing: {''.join(last) or 'it said nothing'}"
+        )
     # Judged once it has ended: locating beside it would take the time of its workers.
     for event in filed:
         path = Path(str(event["path"]))
