@@ -91,7 +91,7 @@ def drop_shapes() -> None:
     """Drop what was inferred about operations and built-in layers."""
     infer_meta.InferMetaCache().clear()
     infer_meta.LayerInferMetaCache().clear()
-    infer_meta.VariableCreator().__init__()  # type: ignore[misc]
+    infer_meta.VariableCreator().__init__()
 
 
 def drop_programs() -> None:

@@ -42,7 +42,7 @@ class Subject(paddle.nn.Layer):
         """Map the architecture's inputs, the constructs' inputs and their arguments to outputs."""
         position = self.arities[0]
         hidden = self.body(*inputs[:position])
-        extra = []
+        extra: list[Any] = []
         index = 0
         for construct in self.tail:
             arity = self.arities[index + 1]
