@@ -19,6 +19,8 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
+from torch._C._dynamo import eval_frame
+from torch._dynamo.eval_frame import skip_code
 from torch._guards import CompileContext
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
@@ -61,12 +63,29 @@ def entries_by_code() -> dict[int, tuple[str, Any]]:
     }
 
 
+def holds(entry: Any, scope: Scope) -> bool:
+    """Whether all guards of an entry hold, asked as Dynamo asks them: with itself out of the way.
+
+    Some guards are Python functions; with Dynamo in front they would be compiled, or refused. And
+    all guards are asked, also where the call in progress is to ask but a part of them.
+    """
+    callback = eval_frame.set_eval_frame(None)
+    skips = eval_frame.set_skip_guard_eval_unsafe(False)
+    try:
+        return bool(entry.guard_manager.check(scope["L"]))
+    except Exception:
+        return False  # a guard that cannot be asked; raised here it would end the watching
+    finally:
+        eval_frame.set_skip_guard_eval_unsafe(skips)
+        eval_frame.set_eval_frame(callback)
+
+
 class Serving:
     """Watches one call, in whatever thread it is made."""
 
     def __init__(self) -> None:
         self._known = entries_by_code()
-        self._ran: dict[int, tuple[CodeType, Served | None, Scope]] = {}
+        self._ran: dict[int, tuple[CodeType, bool, Scope]] = {}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -84,28 +103,31 @@ class Serving:
         code = frame.f_code
         if event != "call" or id(code) in self._ran:
             return
-        known = self._known.get(id(code))
-        if known is not None:
-            name, entry = known
+        if id(code) in self._known:
+            _, entry = self._known[id(code)]
             scope = scope_of(frame)
-            held = bool(entry.guard_manager.check(scope["L"]))
-            self._ran[id(code)] = (code, Served(name, entry, held, scope), scope)
+            self._ran[id(code)] = (code, holds(entry, scope), scope)
         else:
             # Most of what runs here is the compiler; what that holds is not to be kept alive.
             inside = code.co_filename.startswith(COMPILER)
-            self._ran[id(code)] = (code, None, {} if inside else scope_of(frame))
+            self._ran[id(code)] = (code, True, {} if inside else scope_of(frame))
 
     def served(self) -> tuple[Served, ...]:
         """Return the entries that ran, outermost frame first; none where no compiled code did."""
         anew = entries_by_code()
         found = []
-        for identity, (_, served, scope) in self._ran.items():
+        for identity, (_, held, scope) in self._ran.items():
             # The codes are kept, so that an identity still is that of the code which ran.
-            if served is not None:
-                found.append(served)
-            elif identity in anew:
-                found.append(Served(*anew[identity], scope=scope))
+            named = self._known.get(identity) or anew.get(identity)
+            if named is not None:
+                found.append(Served(*named, held=held, scope=scope))
         return tuple(found)
+
+
+for function in (scope_of, holds, Serving._started):
+    # Dynamo is in front of every frame, the hook's own too: left to it, they would be compiled, or
+    # refused, which ends the watching. So the hook calls no other function of Python.
+    skip_code(function.__code__)
 
 
 class Relations:
