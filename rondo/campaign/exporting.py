@@ -10,7 +10,7 @@ from rondo.campaign.locating import Laboratory, shown_here
 from rondo.campaign.pool import Server
 from rondo.campaign.preload import check_preloads
 from rondo.errors import SubjectError
-from rondo.findings.export import Exported, export, request_of
+from rondo.findings.export import Exported, ExportError, export, request_of
 from rondo.findings.export_check import run_script
 from rondo.findings.export_issue import Issue, issue_text
 from rondo.findings.preludes import prelude_of
@@ -54,6 +54,8 @@ def export_file(
             request = replace(request, establishing=located.establishing)
     finally:
         server.close()
+    if form == "issue" and name != "torch":
+        raise ExportError("an issue is written for torch alone: it answers what PyTorch asks for")
     adapter = load(name)
     if subject:
         adapter.add_subject(named_subject(subject))

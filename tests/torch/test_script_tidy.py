@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
+from rondo.frameworks.shared.script_source import Slice, import_lines
+from rondo.frameworks.shared.script_tidy import tidy
 from rondo.frameworks.torch.script_inputs import InputWriter
-from rondo.frameworks.torch.script_source import Slice, import_lines
-from rondo.frameworks.torch.script_tidy import tidy
 from rondo.sequences.step import Call
 from rondo.sequences.vocabulary import Dimension, InputSpec
 

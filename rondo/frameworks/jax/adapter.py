@@ -18,7 +18,15 @@ from types import ModuleType
 
 import jax
 
-from rondo.frameworks.base import Arm, CallEvents, Framework, Layer, Refusal
+from rondo.frameworks.base import (
+    Arm,
+    CallEvents,
+    Framework,
+    Layer,
+    Refusal,
+    Script,
+    ScriptRequest,
+)
 from rondo.frameworks.jax import flags, layers
 from rondo.frameworks.jax.changes.compiler import COMPILER, LAYERS
 from rondo.frameworks.jax.changes.program import PROGRAM
@@ -197,6 +205,12 @@ class JaxFramework(Framework):
         The remedy is to trace again whatever the change of such a construct may have made stale.
         """
         return tuple((rule, partial(self._tracing_anew, kinds)) for rule, kinds in BREACHES)
+
+    def scripts(self, request: ScriptRequest) -> Iterator[Script]:
+        """Yield ways to write a finding as a script of its own, the most readable first."""
+        from rondo.frameworks.jax.script import write_scripts
+
+        return write_scripts(request, self.architectures, self.constructs, self.vocabulary())
 
     def source_trees(self) -> tuple[str, ...]:
         """Return JAX's own Python source."""

@@ -21,17 +21,19 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from rondo.frameworks.base import Script, ScriptRequest
-from rondo.frameworks.torch.script_changes import PROGRAM_MODULE, ChangeWriter, Compilation
-from rondo.frameworks.torch.script_fold import strip
-from rondo.frameworks.torch.script_inputs import InputWriter
-from rondo.frameworks.torch.script_model import (
-    ModelText,
-    Places,
+from rondo.frameworks.shared.script_fold import strip
+from rondo.frameworks.shared.script_source import (
+    Slice,
     class_name,
-    definition_texts,
+    defined_in,
+    import_lines,
     rename,
-    write_model,
+    source_of,
 )
+from rondo.frameworks.shared.script_tidy import tidy
+from rondo.frameworks.torch.script_changes import PROGRAM_MODULE, ChangeWriter, Compilation
+from rondo.frameworks.torch.script_inputs import InputWriter
+from rondo.frameworks.torch.script_model import ModelText, Places, definition_texts, write_model
 from rondo.frameworks.torch.script_observe import (
     EXCEPTION_EFFECTS,
     Observed,
@@ -39,9 +41,7 @@ from rondo.frameworks.torch.script_observe import (
     UnwritableError,
     observed_of,
 )
-from rondo.frameworks.torch.script_source import Slice, defined_in, import_lines, source_of
 from rondo.frameworks.torch.script_steps import Program, StepWriter
-from rondo.frameworks.torch.script_tidy import tidy
 from rondo.frameworks.torch.script_verdict import AGREES, INDENT, lines_of_test, verdict_lines
 from rondo.oracle.result import Verdict
 from rondo.sequences.step import Call, Change

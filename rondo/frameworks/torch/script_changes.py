@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 
+from rondo.frameworks.shared.script_fold import may_inline, specialise
+from rondo.frameworks.shared.script_source import Slice, rename, source_of, unused
 from rondo.frameworks.torch.changes import compiler as compiler_changes
 from rondo.frameworks.torch.changes import program as program_changes
 from rondo.frameworks.torch.changes.compiler import (
@@ -19,10 +21,7 @@ from rondo.frameworks.torch.changes.compiler import (
     OTHER_BACKEND,
     STANCES,
 )
-from rondo.frameworks.torch.script_fold import may_inline, specialise
-from rondo.frameworks.torch.script_model import rename
 from rondo.frameworks.torch.script_observe import UnwritableError
-from rondo.frameworks.torch.script_source import Slice, source_of, unused
 from rondo.sequences.step import Change
 from rondo.sequences.vocabulary import PROGRAM
 

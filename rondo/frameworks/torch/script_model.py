@@ -14,9 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from rondo.frameworks.torch.script_fold import strip, without_parameter
-from rondo.frameworks.torch.script_source import Rename, Slice, bound_names, source_of
-from rondo.frameworks.torch.script_trim import trim
+from rondo.frameworks.shared.script_fold import strip, without_parameter
+from rondo.frameworks.shared.script_source import (
+    Slice,
+    bound_names,
+    class_name,
+    rename,
+    source_of,
+)
+from rondo.frameworks.shared.script_trim import trim
 from rondo.sequences.step import SubjectSpec
 from rondo.sequences.vocabulary import SMALLEST
 from rondo.subjects.target import Architecture, Construct
@@ -39,11 +45,6 @@ class ModelText:
     definition: str
     """A class written for the occasion, or nothing."""
     is_tuple: bool
-
-
-def class_name(target: Architecture | Construct) -> str:
-    """Return the name of the class that a target builds."""
-    return str(target.build.__name__)
 
 
 def returns_tuple(module: ModuleType, name: str) -> bool:
@@ -173,11 +174,3 @@ def definition_texts(
             for node in nodes
         ]
     return [ast.unparse(ast.fix_missing_locations(node)) for node in nodes]
-
-
-def rename(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
-    """Return the statement under new names."""
-    if isinstance(node, ast.FunctionDef) and node.name in names:
-        node.name = names[node.name]
-    renamed: ast.stmt = Rename(dict(names)).visit(node)
-    return renamed

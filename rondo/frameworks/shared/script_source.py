@@ -12,12 +12,13 @@ import builtins
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
 
-from rondo.frameworks.torch.script_fold import strip
+from rondo.frameworks.shared.script_fold import strip
+from rondo.subjects.target import Architecture, Construct
 
 OWN = "rondo"
 """The package whose imports are followed instead of written; a user's own package is one too."""
@@ -202,6 +203,19 @@ class Rename(ast.NodeTransformer):
         elif isinstance(node, ast.ClassDef):
             node.name = self.names.get(node.name, node.name)
         return super().generic_visit(node)
+
+
+def rename(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
+    """Return the statement under new names."""
+    if isinstance(node, ast.FunctionDef) and node.name in names:
+        node.name = names[node.name]
+    renamed: ast.stmt = Rename(dict(names)).visit(node)
+    return renamed
+
+
+def class_name(target: Architecture | Construct) -> str:
+    """Return the name of the class that a target builds."""
+    return str(target.build.__name__)
 
 
 def import_lines(imports: dict[str, tuple[str, str]]) -> list[str]:

@@ -13,7 +13,7 @@ import copy
 from collections import Counter
 from collections.abc import Iterable
 
-from rondo.frameworks.torch.script_fold import fold
+from rondo.frameworks.shared.script_fold import fold
 
 
 class _Attributes(ast.NodeTransformer):
