@@ -167,7 +167,7 @@ def compare(rows: list[Row]) -> Figures:
 def campaign(folder: Path, seed: int) -> Path:
     """Run a short campaign on the cheapest back end and return its folder of findings."""
     findings = folder / f"findings-{seed}"
-    subprocess.run(
+    done = subprocess.run(
         [
             sys.executable,
             "-m",
@@ -182,11 +182,14 @@ def campaign(folder: Path, seed: int) -> Path:
             f"--constructs={QUICK_CONSTRUCTS}",
             "--lines=0",
         ],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        check=False,
+        capture_output=True,
+        text=True,
         cwd=folder,
     )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise click.ClickException(f"a campaign ended with {done.returncode}: {last}")
     return findings
 
 
