@@ -40,9 +40,10 @@ test: $(BUILT) #- run the tests
 
 # Each other framework has an environment of its own: they want different versions of the same
 # packages, and Rondo must work where torch is not installed. Rondo itself runs from this folder.
-FRAMEWORKS ?= jax tensorflow
+FRAMEWORKS ?= jax tensorflow paddle
 PACKAGE_jax := jax
 PACKAGE_tensorflow := tensorflow-cpu
+PACKAGE_paddle := paddlepaddle
 
 $(VENV)-%/.ready: $(BUILT) constraints.txt
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
