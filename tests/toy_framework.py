@@ -286,7 +286,6 @@ class ToyFramework(Framework):
     """The compiler: a list of entries, newest first to be asked."""
 
     name: ClassVar[str] = "toy"
-    distribution: ClassVar[str] = "toy"
 
     def __init__(self) -> None:
         self.cache: list[Entry] = []

@@ -137,8 +137,6 @@ class Framework(ABC):
     """An adapter to one compiler stack."""
 
     name: ClassVar[str]
-    distribution: ClassVar[str]
-    """What to install when the framework is missing."""
 
     @abstractmethod
     def vocabulary(self) -> Vocabulary:

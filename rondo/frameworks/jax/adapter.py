@@ -69,7 +69,6 @@ class JaxFramework(Framework):
     """jax.jit on CPU."""
 
     name = "jax"
-    distribution = "rondo[jax]"
 
     def __init__(self) -> None:
         self.architectures = realise_all(layers, sizes=SIZES)

@@ -169,7 +169,7 @@ class ScriptWriter:
     def _inputs(self) -> InputWriter:
         specs = [
             *self.architecture.schema.inputs,
-            *(spec for target, _ in self.constructs.values() for spec in target.inputs),  # type: ignore[union-attr]
+            *(spec for target, _ in self.constructs.values() for spec in target.inputs),
         ]
         return InputWriter(
             specs,

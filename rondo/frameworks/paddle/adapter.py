@@ -48,7 +48,6 @@ class PaddleFramework(Framework):
     """paddle.jit.to_static on CPU."""
 
     name = "paddle"
-    distribution = "rondo[paddle]"
 
     def __init__(self) -> None:
         logging.getLogger("Dynamic-to-Static").setLevel(logging.CRITICAL)

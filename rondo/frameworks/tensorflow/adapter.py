@@ -52,7 +52,6 @@ class TensorFlowFramework(Framework):
     """tf.function and Keras on CPU."""
 
     name = "tensorflow"
-    distribution = "tensorflow>=2.21"
 
     def __init__(self) -> None:
         from rondo.frameworks.tensorflow import layers

@@ -46,7 +46,6 @@ class TorchFramework(Framework):
     """torch.compile on CPU."""
 
     name = "torch"
-    distribution = "torch>=2.11"
 
     def __init__(self) -> None:
         state.neutralise_guard_profile()
