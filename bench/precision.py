@@ -2,8 +2,9 @@
 
 A search like a campaign's - seeds, then proposals of its sampler, in workers that serve sixteen
 sequences each - runs on clean torch on every back end, and under every seeded fault of
-`bench/faults/`. What is counted are alarms, not findings or buckets: nothing is confirmed twice,
-shortened or sorted out before. Each one is then judged anew from its bytes alone:
+`bench/faults/`. Only is the sampler not told of alarms, since it would leave them. What is counted are
+alarms, not findings or buckets: nothing is confirmed twice, shortened or sorted out before. Each one is
+then judged anew from its bytes alone:
 
 1. in a fresh process, with the reset arm at *every* call, the same step must raise the same alarm;
 2. in another fresh process, which runs that one reset arm and nothing else, it must show the same:
@@ -142,8 +143,8 @@ class Search:
                 result = self.executor.run(data)
             except ExecutionFaultError:
                 result = Result("fault")
-            identities = [alarm.identity for alarm in result.alarms]
-            self.sampler.observe(sequence, result.behaviours, identities)
+            # Not told of alarms: it would leave them, and there is to be one in every region.
+            self.sampler.observe(sequence, result.behaviours, (), work=result.work)
             yield data, result
 
     def _sequences(self) -> Iterator[Sequence]:
