@@ -2,9 +2,9 @@
 
 A search like a campaign's - seeds, then proposals of its sampler, in workers that serve sixteen
 sequences each - runs on clean torch on every back end, and under every seeded fault of
-`bench/faults/`. Only is the sampler not told of alarms, since it would leave them. What is counted are
-alarms, not findings or buckets: nothing is confirmed twice, shortened or sorted out before. Each one is
-then judged anew from its bytes alone:
+`bench/faults/`. Only is the sampler not told of alarms, since it would leave them. What is counted
+are alarms, not findings or buckets: nothing is confirmed twice, shortened or sorted out before. Each
+one is then judged anew from its bytes alone:
 
 1. in a fresh process, with the reset arm at *every* call, the same step must raise the same alarm;
 2. in another fresh process, which runs that one reset arm and nothing else, it must show the same:
