@@ -2,9 +2,10 @@
 
 A search like a campaign's - seeds, then proposals of its sampler, in workers that serve sixteen
 sequences each - runs on clean torch on every back end, and under every seeded fault of
-`bench/faults/`. Only is the sampler not told of alarms, since it would leave them. What is counted
-are alarms, not findings or buckets: nothing is confirmed twice, shortened or sorted out before. Each
-one is then judged anew from its bytes alone:
+`bench/faults/`. A campaign leaves what has alarmed, so its alarms are few; here every second one
+is a mutation of a sequence that alarmed. What is counted are alarms, not findings or buckets:
+nothing is confirmed twice, shortened or sorted out before. Each one is then judged anew from its
+bytes alone:
 
 1. in a fresh process, with the reset arm at *every* call, the same step must raise the same alarm;
 2. in another fresh process, which runs that one reset arm and nothing else, it must show the same:
@@ -29,6 +30,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import click
@@ -46,7 +48,8 @@ from rondo.oracle.fresh import AFTER, leak_between
 from rondo.oracle.result import Alarm, Result
 from rondo.search.sampler import MAX_LENGTH, SearchState
 from rondo.search.samplers import create_sampler
-from rondo.sequences.codec import encode
+from rondo.sequences.codec import decode, encode
+from rondo.sequences.mutate import MutationContext, apply_havoc
 from rondo.sequences.step import Sequence
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -54,6 +57,8 @@ TARGET = 0.995
 ALARMS = 1000
 QUIET_CALLS = 20_000
 BATCH = 16
+MOST_MUTATIONS = 3
+"""Stacked on a sequence that alarmed: few, so that most still alarm."""
 LIMITS = Limits(seconds=120.0, resident_bytes=4096 << 20)
 QUICK_CONDITIONS = ("guard_bool", "rng_offset_reused")
 QUICK_SECONDS = 12.0
@@ -133,6 +138,9 @@ class Search:
         self.seeds = [entry.sequence for entry in corpus if entry.data not in seen]
         state = SearchState.begin(scope.vocabulary, corpus, max_length=scope.max_length)
         self.sampler = create_sampler("mcmc", state, seed=seed, backends=scope.backends)
+        self.rng = Random(seed)
+        self.context = MutationContext(state.distribution, state.library, scope.backends)
+        self.alarmed: list[Sequence] = []
         self.executor = Executor(workers.server, LIMITS, batch=BATCH, interrupted=lambda: None)
 
     def results(self) -> Iterator[tuple[bytes, Result]]:
@@ -143,14 +151,22 @@ class Search:
                 result = self.executor.run(data)
             except ExecutionFaultError:
                 result = Result("fault")
-            # Not told of alarms: it would leave them, and there is to be one in every region.
-            self.sampler.observe(sequence, result.behaviours, (), work=result.work)
+            identities = [alarm.identity for alarm in result.alarms]
+            self.sampler.observe(sequence, result.behaviours, identities, work=result.work)
+            if result.alarms:
+                self.alarmed.append(sequence)
             yield data, result
 
     def _sequences(self) -> Iterator[Sequence]:
         yield from self.seeds
         while True:
             yield self.sampler.propose()
+            if self.alarmed:
+                # Admitted: a mutation may leave the support of the sampler's target.
+                count = 1 + self.rng.randrange(MOST_MUTATIONS)
+                chosen = self.rng.choice(self.alarmed)
+                mutated, _ = apply_havoc(chosen, self.rng, self.context, count)
+                yield self.context.distribution.admit(mutated, self.rng)
 
 
 class Court:
@@ -192,7 +208,7 @@ def collect(
 
     Goes on where an earlier run stopped, with another seed: what was judged is not judged again.
     """
-    tally, seen = read_tally(condition.name, file)
+    tally, seen, alarmed = read_tally(condition.name, file)
     workers.choose(condition.fault)
     court = Court(workers)
     began = time.monotonic()
@@ -200,6 +216,7 @@ def collect(
         return tally
     spent = tally.seconds
     search = Search(condition, workers, seed=seed + len(seen), seen=seen)
+    search.alarmed = [decode(data, workers.vocabulary) for data in alarmed]
     with file.open("a") as out:
         for data, result in search.results():
             fresh = data not in seen
@@ -222,16 +239,18 @@ def collect(
     raise AssertionError("a search has no end")
 
 
-def read_tally(name: str, file: Path) -> tuple[Tally, set[bytes]]:
-    """Return what an earlier run has counted, and the bytes that it has executed."""
-    tally, seen = Tally(name), set()
+def read_tally(name: str, file: Path) -> tuple[Tally, set[bytes], list[bytes]]:
+    """Return what an earlier run has counted, the bytes it executed, and those that alarmed."""
+    tally, seen, alarmed = Tally(name), set(), []
     for text in file.read_text().splitlines() if file.exists() else ():
         record = json.loads(text)
-        seen.add(bytes.fromhex(record.pop("data")))
-        record.pop("identities")
+        data = bytes.fromhex(record.pop("data"))
+        seen.add(data)
+        if record.pop("identities"):
+            alarmed.append(data)
         counts = {key: Counter(record.pop(key)) for key in ("outcomes", "verdicts")}
         tally.add(Tally(**record, **counts))
-    return tally, seen
+    return tally, seen, alarmed
 
 
 def wilson(successes: int, trials: int) -> tuple[float, float]:

@@ -66,14 +66,15 @@ def test_the_interval_is_wilson_s() -> None:
 
 def test_what_was_written_is_counted_again(tmp_path: Path) -> None:
     file = tmp_path / "one.jsonl"
-    assert read_tally("one", file) == (Tally("one"), set())
+    assert read_tally("one", file) == (Tally("one"), set(), [])
     rows = [Tally("one", executions=1, calls=3, seconds=0.5), Tally("one", executions=1, calls=2)]
     rows[1].outcomes[CONFIRMED] += 2
     rows[1].verdicts["stateful"] += 2
     rows[1].documented = 1
     with file.open("w") as out:
-        for row, data in zip(rows, (STALE, HARMLESS), strict=True):
-            out.write(json.dumps({**row.figures(), "data": data.hex(), "identities": []}) + "\n")
-    tally, seen = read_tally("one", file)
-    assert seen == {STALE, HARMLESS}
+        for row, data in zip(rows, (HARMLESS, STALE), strict=True):
+            record = {**row.figures(), "data": data.hex(), "identities": ["x"] * row.alarms}
+            out.write(json.dumps(record) + "\n")
+    tally, seen, alarmed = read_tally("one", file)
+    assert (seen, alarmed) == ({STALE, HARMLESS}, [STALE])
     assert (tally.executions, tally.calls, tally.alarms, tally.documented) == (2, 5, 2, 1)
