@@ -305,7 +305,9 @@ def test_a_signal_ends_it_while_the_framework_loads(
 def test_a_signal_ends_it_cleanly(
     environment: dict[str, str], tmp_path: Path, number: int, code: int, flags: tuple[str, ...]
 ) -> None:
-    process = start(tmp_path, environment, *flags, until="NEW")
+    # A proposal that hangs shows nothing new: a seed that does not is what makes this one begin.
+    seed(tmp_path / "seeds", calm=toy_bytes("hang", Call()), harmless=HARMLESS)
+    process = start(tmp_path, environment, "seeds", *flags, until="NEW")
     family = family_of(process)
     process.send_signal(number)
     _, said = process.communicate(timeout=60)

@@ -76,7 +76,8 @@ def test_every_step_of_every_arm_is_written_down_before_it() -> None:
     framework, journal = ToyFramework(), Recorder()
     journal_steps(framework, journal)
     execute(STALE, framework)
-    arms = ("eager", "retained", "reference", "reset")
+    # Eager again before the alarm: does it differ from itself?
+    arms = ("eager", "retained", "reference", "reset", "eager")
     assert journal.steps == [(arm, step) for arm in arms for step in range(3)]
 
 

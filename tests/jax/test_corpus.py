@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("jax")
+from rondo.frameworks.registry import is_installed
+
+if not is_installed("jax"):
+    pytest.skip("jax is not installed", allow_module_level=True)
 
 from rondo.frameworks.registry import load_framework
 from rondo.oracle.run import Settings, execute

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("jax")
+from rondo.frameworks.registry import is_installed
+
+if not is_installed("jax"):
+    pytest.skip("jax is not installed", allow_module_level=True)
 
 import jax
 import jax.numpy as jnp

@@ -7,8 +7,14 @@ import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 
-import jax
 import pytest
+
+from rondo.frameworks.registry import is_installed
+
+if not is_installed("jax"):
+    pytest.skip("jax is not installed", allow_module_level=True)
+
+import jax
 
 from rondo.frameworks.base import Script, ScriptRequest
 from rondo.frameworks.jax.flags import Ambient, forget_thread_hook

@@ -21,7 +21,7 @@ def run_pytest(project: Path, *arguments: str) -> subprocess.CompletedProcess[st
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:rondo", "-p", "rondo.pytest_plugin"),
             *("-p", "no:cacheprovider", "--rootdir", str(project), "-c", os.devnull),
-            *("--rondo", "--rondo-executions=12", "test_acme.py", *arguments),
+            *("--rondo", "--rondo-executions=40", "test_acme.py", *arguments),
         ],
         cwd=project,
         env={**os.environ, "PYTHONPATH": str(ROOT), "RONDO_FINDINGS": str(project / "findings")},

@@ -172,6 +172,8 @@ UNSEEN = {
     ("forward_hook", "remove_hooks"): "there are none at first",
     ("module_dict", "drop_extra"): "there is none at first",
     ("parametrization", "remove"): "there is none at first",
+    ("metaclass_attribute", "set_gain"): "held by the class of a class",
+    ("abstract_class", "register"): "held by a registry of C code",
     ("custom_operator", "register_factor"): "held by torch's registry of operators",
     ("custom_operator", "register_dtype"): "held by torch's registry of operators",
 }

@@ -1,7 +1,0 @@
-"""Tests over JAX: skipped by name where it is not installed."""
-
-from __future__ import annotations
-
-import pytest
-
-pytest.importorskip("jax")
