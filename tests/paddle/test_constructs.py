@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,16 +60,21 @@ def operands_of(construct: TargetSpec) -> dict[str, str]:
     return {"backward": "once", "inputs_grad": "yes"} if graded else {}
 
 
-def poked(construct: TargetSpec, mode: str) -> Writer:
+LONGEST = (VOCABULARY.limits["steps"] - 4) // 2
+"""Changes of one sequence: each has a call behind it; a first call and three others come on top."""
+
+
+def poked(construct: TargetSpec, mode: str) -> Iterator[Writer]:
     """Call, then every change with every value, each followed by the same call."""
     operands = operands_of(construct)
-    writer = Writer(VOCABULARY, "identity", construct.name, backend=mode).call(**operands)
-    for action in construct.actions:
-        for value in range(action.values):
-            writer.change(construct.name, action.name, value).call(**operands)
-    if construct.inputs or not construct.actions:
-        writer.call(number="0.5", integer="3").call(batch=3).call(number="2.0")
-    return writer
+    changes = [(each.name, value) for each in construct.actions for value in range(each.values)]
+    for start in range(0, max(1, len(changes)), LONGEST):
+        writer = Writer(VOCABULARY, "identity", construct.name, backend=mode).call(**operands)
+        for action, value in changes[start : start + LONGEST]:
+            writer.change(construct.name, action, value).call(**operands)
+        if construct.inputs or not construct.actions:
+            writer.call(number="0.5", integer="3").call(batch=3).call(number="2.0")
+        yield writer
 
 
 def judged(writer: Writer) -> Result:
@@ -78,17 +84,19 @@ def judged(writer: Writer) -> Result:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GUARDED)
 def test_a_guarded_construct_never_alarms(name: str) -> None:
-    result = judged(poked(CONSTRUCTS[name], "sot"))
-    assert (result.verdict, result.alarms) == ("agree", ())
+    for writer in poked(CONSTRUCTS[name], "sot"):
+        result = judged(writer)
+        assert (result.verdict, result.alarms) == ("agree", ())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KEPT)
 def test_what_a_whole_graph_has_read_is_documented(name: str) -> None:
-    result = judged(poked(CONSTRUCTS[name], "ast"))
-    assert not result.alarms
+    results = [judged(writer) for writer in poked(CONSTRUCTS[name], "ast")]
+    assert not any(result.alarms for result in results)
     # An optimizer writes parameters in place, which a program sees.
-    assert result.verdict == ("agree" if name == "train_step" else "documented")
+    expected = "agree" if name == "train_step" else "documented"
+    assert expected in {result.verdict for result in results}
 
 
 @pytest.mark.slow
