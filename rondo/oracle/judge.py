@@ -277,12 +277,9 @@ class Judge:
         reset: Observation,
     ) -> Judgement:
         moving = self._moving(position, expected)
-        if moving:
-            if difference.exception or EXCEPTION in moving:
-                kept: list[Mismatch] = []
-            else:
-                kept = [each for each in difference.mismatches if each.path not in moving]
-            if not kept or kept[0].grade < Grade.DIFFERENT:
+        if moving and (EXCEPTION in moving or not difference.exception):
+            kept = [each for each in difference.mismatches if each.path not in moving]
+            if EXCEPTION in moving or not kept or kept[0].grade < Grade.DIFFERENT:
                 note = f"eager differs from itself in {', '.join(sorted(moving)[:3])}"
                 return Judgement(position, Verdict.NOT_COMPARABLE, reset=reset, note=note)
             difference = _worst(kept)

@@ -136,6 +136,16 @@ def test_an_exception_of_chance_is_not_comparable(
     assert run(toy, ("scale",), Call()).verdict == "not comparable"
 
 
+def test_an_exception_of_compiled_code_is_no_chance_whatever_eager_returns(
+    toy: ToyFramework, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr(Scale, "run", lambda self, values: [v + next(ticks) for v in values])
+    monkeypatch.setattr(Scale, "trace", lambda self, trace: lambda values: [1 / 0])
+    (alarm,) = run(toy, ("scale",), Call()).alarms
+    assert (alarm.identity.effect, alarm.identity.exception) == ("exception", "ZeroDivisionError")
+
+
 @pytest.mark.usefixtures("no_reference")
 def test_what_a_compile_leaves_in_the_process_is_no_chance(
     toy: ToyFramework, monkeypatch: pytest.MonkeyPatch
