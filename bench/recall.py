@@ -17,20 +17,18 @@ sequence had what it takes, or some had it and none exposed the bug.
 from __future__ import annotations
 
 import json
-import queue
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
-import time
 import tomllib
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from campaigns import Campaign
 
 from rondo.campaign.locating import Laboratory
 from rondo.campaign.pool import Server
@@ -40,17 +38,13 @@ from rondo.findings.reproducer import Reproducer
 from rondo.search.samplers import SAMPLERS
 from rondo.sequences.codec import CodecError, decode_strict
 
-ROOT = Path(__file__).parents[1]
-CORPUS = ROOT / "corpus" / "torch"
+CORPUS = Path(__file__).parents[1] / "corpus" / "torch"
 RECORD = Path(__file__).with_name("recall_record.toml")
 TARGET = 0.6
 STATELESS = 0.1
 """What is near zero: sequences of single calls can expose nothing that needs two."""
 QUICK_SECONDS = 12.0
 QUICK_SAMPLERS = ("mcmc", "stateless")
-START_SECONDS = 300.0
-"""Importing the framework is not the campaign's time; a campaign's clock starts after it."""
-GRACE = 60.0
 LOCATING = 300.0
 """What one experiment may take: Inductor's first kernel compiles for half a minute."""
 
@@ -116,52 +110,6 @@ class Row:
     def first(self, name: str) -> Found | None:
         """Return the first finding that is the bug called `name`."""
         return next((each for each in self.findings if each.bug == name), None)
-
-
-class Campaign:
-    """`python -m rondo.fuzz` as a process whose events are read as they come."""
-
-    def __init__(self, folder: Path, sampler: str, seed: int, *, seconds: float, backends: str):
-        (folder / "corpus").mkdir(parents=True)
-        command = [sys.executable, "-m", "rondo.fuzz", str(folder / "corpus"), str(CORPUS)]
-        command += ["--json", "--lines=0", f"--sampler={sampler}", f"-seed={seed}", "-workers=2"]
-        command += [f"-artifact_prefix={folder / 'findings'}", f"-max_total_time={seconds:g}"]
-        command += [f"--backends={backends}"] if backends else []
-        self._deadline = time.monotonic() + START_SECONDS + seconds + GRACE
-        self._log = (folder / "log").open("wb")
-        self._process = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=self._log
-        )
-        self._lines: queue.Queue[bytes | None] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._lines.put(line)
-        self._lines.put(None)
-
-    def events(self) -> Iterator[dict[str, object]]:
-        """Yield what the campaign says until it ends, or does not end in time."""
-        while (left := self._deadline - time.monotonic()) > 0:
-            try:
-                line = self._lines.get(timeout=left)
-            except queue.Empty:
-                return
-            if line is None:
-                return
-            yield json.loads(line)
-
-    def end(self) -> None:
-        """End it politely, and by force when it does not follow."""
-        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
-            if self._process.poll() is None:
-                self._process.send_signal(number)
-                try:
-                    self._process.wait(GRACE)
-                except subprocess.TimeoutExpired:
-                    continue
-        self._log.close()
 
 
 class Court:
@@ -240,7 +188,9 @@ def campaign(
 ) -> Row:
     """Run one campaign to its end and judge what it filed."""
     row = Row(sampler, seed, seconds)
-    running = Campaign(folder, sampler, seed, seconds=seconds, backends=backends)
+    flags = [f"--sampler={sampler}", f"-seed={seed}", "-workers=2"]
+    flags += [f"--backends={backends}"] if backends else []
+    running = Campaign(folder, CORPUS, flags, seconds=seconds)
     filed: list[dict[str, object]] = []
     try:
         for event in running.events():

@@ -13,16 +13,9 @@ bugs give is not counted. The right verdict is the one that the fault declares.
 from __future__ import annotations
 
 import json
-import os
-import queue
 import resource
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -30,21 +23,18 @@ import click
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from campaigns import Campaign
 from seeded import Fault, Workers, all_faults
 
 from rondo.findings import reproducer
 from rondo.findings.bucket import find_alarm
 
-ROOT = Path(__file__).parents[1]
-CORPUS = ROOT / "corpus"
+CORPUS = Path(__file__).parents[1] / "corpus"
 TARGET = 0.95
 """19 of 20."""
 SECONDS = 300.0
 QUICK = ("guard_bool", "rng_offset_reused")
 QUICK_SECONDS = 20.0
-START_SECONDS = 120.0
-"""Importing the framework is not the campaign's time; a campaign's clock starts after it."""
-GRACE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,64 +70,14 @@ class Row:
         return f"{self.name:26} {self.backend:9} {self.seconds:6.1f} s {said}"
 
 
-class Campaign:
-    """`python -m rondo.fuzz` under one fault, as a process whose events are read as they come."""
-
-    def __init__(self, fault: Fault, folder: Path, *, seconds: float, seed: int, workers: int):
-        corpus = folder / "corpus"
-        corpus.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "rondo.fuzz", str(corpus), str(CORPUS)]
-        command += ["--preload", str(fault.path), f"--backends={fault.backend}", "--json"]
-        command += [f"-artifact_prefix={folder / 'findings'}", f"-max_total_time={seconds:g}"]
-        command += [f"-seed={seed}", f"-workers={workers}", "--lines=0"]
-        self.seconds = seconds
-        self._log = (folder / "log").open("wb")
-        self._process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        self._lines: queue.Queue[bytes | None] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._lines.put(line)
-        self._lines.put(None)
-
-    def events(self) -> Iterator[dict[str, object]]:
-        """Yield what the campaign says until it ends, or does not end in time."""
-        deadline = time.monotonic() + START_SECONDS + self.seconds + GRACE
-        while (left := deadline - time.monotonic()) > 0:
-            try:
-                line = self._lines.get(timeout=left)
-            except queue.Empty:
-                return
-            if line is None:
-                return
-            yield json.loads(line)
-
-    def end(self) -> None:
-        """End the campaign politely, and by force when it does not follow."""
-        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
-            if self._process.poll() is None:
-                self._process.send_signal(number)
-                try:
-                    self._process.wait(GRACE)
-                except subprocess.TimeoutExpired:
-                    continue
-        self._log.close()
-
-
 def seek(
     fault: Fault, workers: Workers, folder: Path, *, seconds: float, seed: int, slots: int
 ) -> Row:
     """Run a campaign under `fault` until it has a finding that the fault is to blame for."""
     before = _cpu_seconds()
-    campaign = Campaign(fault, folder, seconds=seconds, seed=seed, workers=slots)
+    flags = ["--preload", str(fault.path), f"--backends={fault.backend}"]
+    flags += [f"-seed={seed}", f"-workers={slots}"]
+    campaign = Campaign(folder, CORPUS, flags, seconds=seconds)
     last: dict[str, object] = {}
     moment: dict[str, object] = {}
     others = 0

@@ -1,0 +1,74 @@
+"""A campaign as a bench drives it: `python -m rondo.fuzz --json`, its events as they come.
+
+The key insight: a bench stops a campaign at what it has been waiting for, so events are read while
+it runs, and a campaign that says nothing any more must not hold the bench up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+START_SECONDS = 300.0
+"""Importing the framework is not the campaign's time; a campaign's clock starts after it."""
+GRACE = 60.0
+"""Seconds to end in, once asked to."""
+
+
+class Campaign:
+    """A running campaign of `seconds`: corpus, findings and log in `folder`, seeds from `seeds`."""
+
+    def __init__(self, folder: Path, seeds: Path, flags: Sequence[str], *, seconds: float) -> None:
+        corpus = folder / "corpus"
+        corpus.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "rondo.fuzz", str(corpus), str(seeds), "--json"]
+        command += ["--lines=0", f"-artifact_prefix={folder / 'findings'}"]
+        command += [f"-max_total_time={seconds:g}", *flags]
+        self._deadline = time.monotonic() + START_SECONDS + seconds + GRACE
+        self._log = (folder / "log").open("wb")
+        self._process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def events(self) -> Iterator[dict[str, object]]:
+        """Yield what the campaign says until it ends, or does not end in time."""
+        while (left := self._deadline - time.monotonic()) > 0:
+            try:
+                line = self._lines.get(timeout=left)
+            except queue.Empty:
+                return
+            if line is None:
+                return
+            yield json.loads(line)
+
+    def end(self) -> None:
+        """End the campaign politely, and by force when it does not follow."""
+        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
+            if self._process.poll() is None:
+                self._process.send_signal(number)
+                try:
+                    self._process.wait(GRACE)
+                except subprocess.TimeoutExpired:
+                    continue
+        self._log.close()
