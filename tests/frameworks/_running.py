@@ -11,6 +11,7 @@ from rondo.oracle.result import Result
 from rondo.oracle.run import Settings, execute
 from rondo.sequences.codec import decode, encode
 from rondo.sequences.step import Call, Sequence
+from rondo.sequences.vocabulary import TargetSpec
 from rondo.sequences.writer import Writer
 
 QUIET = Settings(masked_every=0)
@@ -39,3 +40,13 @@ def watched(framework: Framework, program: Program, call: Call) -> tuple[Observa
 def first_call(sequence: Sequence) -> Call:
     """Return the first call of a sequence."""
     return next(call for _, call in sequence.calls())
+
+
+def changes_in_parts(construct: TargetSpec, size: int) -> Iterator[list[tuple[str, int]]]:
+    """Yield every action of `construct` with every value, `size` at a time; once where none is.
+
+    A sequence has a longest length, and a construct may have more changes than that.
+    """
+    changes = [(each.name, value) for each in construct.actions for value in range(each.values)]
+    for start in range(0, max(1, len(changes)), size):
+        yield changes[start : start + size]

@@ -20,6 +20,7 @@ from rondo.oracle.run import Settings, execute
 from rondo.sequences.codec import encode
 from rondo.sequences.vocabulary import TargetSpec
 from rondo.sequences.writer import Writer
+from tests.frameworks._running import changes_in_parts
 
 FRAMEWORK = load_framework("jax")
 VOCABULARY = FRAMEWORK.vocabulary()
@@ -48,16 +49,11 @@ CHANGES_OF_ONE = (VOCABULARY.limits["steps"] - 2) // 2
 def poked(construct: TargetSpec) -> Iterator[Writer]:
     """Call, then every change with every value, each followed by the same call."""
     operands = {"backward": "once", "inputs_grad": "yes"} if "_rule" in construct.name else {}
-    changes = [(each.name, value) for each in construct.actions for value in range(each.values)]
-    for chosen in batched(changes, CHANGES_OF_ONE):
+    for chosen in changes_in_parts(construct, CHANGES_OF_ONE):
         writer = Writer(VOCABULARY, "identity", construct.name).call(**operands)
         for action, value in chosen:
             writer.change(construct.name, action, value).call(**operands)
         yield writer.call(number="0.5", integer="3", **operands)
-
-
-def batched(items: list[tuple[str, int]], size: int) -> list[list[tuple[str, int]]]:
-    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def judged(writer: Writer) -> Result:

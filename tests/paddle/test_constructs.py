@@ -19,6 +19,7 @@ from rondo.oracle.run import Settings, execute
 from rondo.sequences.codec import encode
 from rondo.sequences.vocabulary import TargetSpec
 from rondo.sequences.writer import Writer
+from tests.frameworks._running import changes_in_parts
 
 FRAMEWORK = load_framework("paddle")
 VOCABULARY = FRAMEWORK.vocabulary()
@@ -67,10 +68,9 @@ LONGEST = (VOCABULARY.limits["steps"] - 4) // 2
 def poked(construct: TargetSpec, mode: str) -> Iterator[Writer]:
     """Call, then every change with every value, each followed by the same call."""
     operands = operands_of(construct)
-    changes = [(each.name, value) for each in construct.actions for value in range(each.values)]
-    for start in range(0, max(1, len(changes)), LONGEST):
+    for changes in changes_in_parts(construct, LONGEST):
         writer = Writer(VOCABULARY, "identity", construct.name, backend=mode).call(**operands)
-        for action, value in changes[start : start + LONGEST]:
+        for action, value in changes:
             writer.change(construct.name, action, value).call(**operands)
         if construct.inputs or not construct.actions:
             writer.call(number="0.5", integer="3").call(batch=3).call(number="2.0")
