@@ -118,8 +118,8 @@ class Judge:
         """Compare two observations of the step at `position`.
 
         An exception in both is no difference here whatever its type and wording (`_raising` judges
-        types). If it left other program state behind (a compiled call raises before it has changed
-        anything), judging ends there.
+        types, and modes left behind). If it left other program state behind (a compiled call raises
+        before it has changed anything), judging ends there.
         """
         if not expected.returned and not found.returned:
             mismatches = self._mismatches(expected, found, position)
@@ -179,28 +179,41 @@ class Judge:
         before, and the reset arm shows it. Only where the reset arm raises what eager raises is
         another type what an earlier call left behind. A pair of types that the reset arm has
         confirmed once is not asked about again.
+
+        A compiled call may raise before it has changed what eager has changed by then. No such
+        excuse holds for a mode of the process that stays switched on: eager leaves its contexts.
         """
         types = (expected.exception, found.exception)
-        if expected.exception == found.exception or types in self._translated:
+        same = expected.exception == found.exception
+        left = _modes_left(difference)
+        if not left and (same or types in self._translated):
             return Judgement(position, Verdict.AGREE)
-        rule = self.run.framework.documented(self.run.sequence, found)
+        rule = "" if same else self.run.framework.documented(self.run.sequence, found)
         if rule:
             return Judgement(position, Verdict.DOCUMENTED, note=rule)
         reset, _ = self.run.reset(position)
-        if reset.exception != expected.exception:
+        if not same and reset.exception != expected.exception:
             self._translated.add(types)
-            return Judgement(position, Verdict.AGREE, reset=reset, note=f"raises {types[1]}")
-        rule = self._lifted(position, expected)
-        if rule:
-            return Judgement(position, Verdict.DOCUMENTED, reset=reset, note=rule)
-        wrong = Disagreement(
-            Grade.DIFFERENT,
-            "wrong exception",
-            EXCEPTION,
-            found.exception,
-            difference.mismatches,
-        )
-        return self._alarm(Verdict.STATEFUL, position, wrong, expected, found, reset)
+        elif not same:
+            rule = self._lifted(position, expected)
+            if rule:
+                return Judgement(position, Verdict.DOCUMENTED, reset=reset, note=rule)
+            wrong = Disagreement(
+                Grade.DIFFERENT,
+                "wrong exception",
+                EXCEPTION,
+                found.exception,
+                difference.mismatches,
+            )
+            return self._alarm(Verdict.STATEFUL, position, wrong, expected, found, reset)
+        if left and not reset.returned:
+            left_by_reset = _modes_left(self.disagreement(expected, reset, position))
+            verdict = Verdict.SPLIT if left_by_reset else Verdict.STATEFUL
+            if {each.path for each in left_by_reset} == {each.path for each in left}:
+                verdict = Verdict.STATELESS
+            return self._alarm(verdict, position, _worst(list(left)), expected, found, reset)
+        note = "" if same else f"raises {types[1]}"
+        return Judgement(position, Verdict.AGREE, reset=reset, note=note)
 
     def _agreeing(self, position: int, expected: Observation, compiled: bool) -> Judgement:
         if not compiled and expected.returned:
@@ -299,6 +312,15 @@ class Judge:
         )
         alarm = Alarm(position, identity, differences_of(difference, expected, found, reset))
         return Judgement(position, verdict, alarm, reset)
+
+
+def _modes_left(difference: Disagreement) -> tuple[Mismatch, ...]:
+    """Return where modes of the process differ."""
+    return tuple(
+        each
+        for each in difference.mismatches
+        if each.path.startswith("ambient.") and each.grade is Grade.DIFFERENT
+    )
 
 
 def _worst(mismatches: list[Mismatch]) -> Disagreement:

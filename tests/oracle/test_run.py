@@ -6,8 +6,10 @@ import itertools
 
 import pytest
 
+from rondo.oracle.observation import Leaf, Observation
 from rondo.oracle.result import Result, Verdict
 from rondo.oracle.run import Run, Settings, execute
+from rondo.oracle.scripted import judged
 from rondo.sequences.codec import encode
 from rondo.sequences.step import Call, Change, Options, Sequence, Step, SubjectSpec, normalise
 from tests.toy_framework import Entry, Scale, ToyFramework, ToyProgram, Trace
@@ -245,6 +247,32 @@ def test_another_exception_counts_where_the_reset_arm_raises_eagers(
     if not reset_too:
         identity = result.alarms[0].identity
         assert (identity.effect, identity.exception) == ("wrong exception", "CompilerError")
+
+
+@pytest.mark.parametrize(
+    ("retained", "reset", "verdict"),
+    [
+        ("off", "off", "agree"),
+        ("on", "off", "stateful"),
+        ("on", "on", "stateless"),
+        ("off", "on", "agree"),
+    ],
+)
+def test_a_mode_that_an_exception_leaves_on_is_an_alarm(
+    retained: str, reset: str, verdict: str
+) -> None:
+    def raised(mode: str, seen: str) -> Observation:
+        """A mode, and Python state that compiled code has not changed before it raised."""
+        leaves = {"ambient.mode": Leaf("fact", text=mode), "state.x": Leaf("fact", text=seen)}
+        return Observation(leaves, returned=False, exception="IndexError", message="out of range")
+
+    first = Observation({"ambient.mode": Leaf("fact", text="off")})
+    result = judged(raised("off", "1"), raised(retained, "0"), raised(reset, "0"), first=first)
+    assert result.verdict == verdict
+    if verdict != "agree":
+        (alarm,) = result.alarms
+        assert (alarm.identity.effect, alarm.identity.place) == ("fact", "ambient.mode")
+        assert [row.path for row in alarm.differences] == ["ambient.mode"]
 
 
 def test_equal_bytes_give_equal_results(toy: ToyFramework) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from rondo.frameworks.python_random import python_random_digest
 
@@ -34,6 +35,89 @@ def _autocast_cpu(values: Any) -> None:
     torch.set_autocast_dtype("cpu", dtype)
 
 
+def _autocast_nesting() -> int:
+    # There is no function that only reads it.
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()
+
+
+def _write_autocast_nesting(depth: int) -> None:
+    while _autocast_nesting() > depth:
+        torch.autocast_decrement_nesting()
+    while _autocast_nesting() < depth:
+        torch.autocast_increment_nesting()
+    # Cast weights are dropped by whoever leaves the outermost context, which nobody did.
+    torch.clear_autocast_cache()
+
+
+_held_modes: list[torch._C._InferenceMode] = []
+"""Entered and never left: inference mode has no setter, only this guard."""
+
+
+def _write_inference(on: bool) -> None:
+    guard = torch._C._InferenceMode(on)
+    guard.__enter__()
+    _held_modes.append(guard)
+
+
+def _popped(read: Callable[[], int], pop: Callable[[], object]) -> Callable[[int], None]:
+    """Return a writer of a stack's depth: what was left on it is taken off."""
+
+    def write(depth: int) -> None:
+        while read() > depth:
+            pop()
+
+    return write
+
+
+def _pop_dispatch_mode() -> None:
+    mode = torch._C._get_dispatch_stack_at(torch._C._len_torch_dispatch_stack() - 1)
+    if getattr(mode, "old_dispatch_mode_flags", None):
+        # Entered from Python: flags kept beside the stack, which Dynamo asks, go back as well.
+        mode.__exit__(None, None, None)
+    else:
+        torch._C._pop_torch_dispatch_stack(getattr(mode, "_mode_key", None))
+
+
+def _functorch_level() -> int:
+    return torch._C._functorch.maybe_current_level() or 0
+
+
+def _dual_level() -> int:
+    return forward_ad._current_level + 1
+
+
+def _has_saved_tensor_hooks() -> int:
+    return int(torch._C._autograd._top_saved_tensors_default_hooks(True) is not None)
+
+
+def _read_sdpa() -> tuple[bool, ...]:
+    return (
+        torch._C._get_math_sdp_enabled(),
+        torch._C._get_flash_sdp_enabled(),
+        torch._C._get_mem_efficient_sdp_enabled(),
+    )
+
+
+def _write_sdpa(enabled: tuple[bool, ...]) -> None:
+    math, flash, mem_efficient = enabled
+    torch._C._set_sdp_use_math(math)
+    torch._C._set_sdp_use_flash(flash)
+    torch._C._set_sdp_use_mem_efficient(mem_efficient)
+
+
+def _read_deterministic() -> tuple[bool, bool]:
+    return (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+
+
+def _write_deterministic(values: tuple[bool, bool]) -> None:
+    enabled, warn_only = values
+    torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
+
+
 def _read_device() -> object:
     return torch.get_default_device()
 
@@ -46,7 +130,7 @@ def _write_device(device: Any) -> None:
 
 MODES = (
     Mode("grad_mode", torch.is_grad_enabled, torch.set_grad_enabled),
-    Mode("inference_mode", torch.is_inference_mode_enabled, lambda _: None),
+    Mode("inference_mode", torch.is_inference_mode_enabled, _write_inference),
     Mode("default_dtype", torch.get_default_dtype, torch.set_default_dtype),
     Mode("default_device", _read_device, _write_device),
     Mode(
@@ -59,25 +143,47 @@ MODES = (
         torch.is_autocast_cache_enabled,
         torch.set_autocast_cache_enabled,
     ),
-    Mode(
-        "deterministic",
-        torch.are_deterministic_algorithms_enabled,
-        lambda on: torch.use_deterministic_algorithms(bool(on)),
-    ),
+    Mode("autocast_nesting", _autocast_nesting, _write_autocast_nesting),
+    Mode("deterministic", _read_deterministic, _write_deterministic),
     Mode(
         "matmul_precision",
         torch.get_float32_matmul_precision,
         torch.set_float32_matmul_precision,
     ),
     Mode("anomaly", torch.is_anomaly_enabled, lambda on: torch.set_anomaly_enabled(bool(on))),
-    Mode("function_modes", lambda: torch._C._len_torch_function_stack(), lambda _: None),
-    Mode("dispatch_modes", lambda: torch._C._len_torch_dispatch_stack(), lambda _: None),
+    Mode("sdpa", _read_sdpa, _write_sdpa),
+    Mode(
+        "multithreading",
+        torch.autograd.is_multithreading_enabled,
+        torch._C._set_multithreading_enabled,
+    ),
+    Mode(
+        "view_replay",
+        torch.autograd.is_view_replay_enabled,
+        torch._C._set_view_replay_enabled,
+    ),
+    Mode(
+        "function_modes",
+        torch._C._len_torch_function_stack,
+        _popped(torch._C._len_torch_function_stack, torch._C._pop_torch_function_stack),
+    ),
+    Mode(
+        "dispatch_modes",
+        torch._C._len_torch_dispatch_stack,
+        _popped(torch._C._len_torch_dispatch_stack, _pop_dispatch_mode),
+    ),
     Mode(
         "functorch_level",
-        lambda: torch._C._functorch.maybe_current_level() or 0,
-        lambda _: None,
+        _functorch_level,
+        _popped(_functorch_level, torch._C._functorch.pop_dynamic_layer_stack),
     ),
-    Mode("threads", torch.get_num_threads, lambda _: None),
+    Mode("dual_level", _dual_level, _popped(_dual_level, forward_ad.exit_dual_level)),
+    Mode(
+        "saved_tensor_hooks",
+        _has_saved_tensor_hooks,
+        _popped(_has_saved_tensor_hooks, torch._C._autograd._pop_saved_tensors_default_hooks),
+    ),
+    Mode("threads", torch.get_num_threads, torch.set_num_threads),
 )
 
 

@@ -31,12 +31,24 @@ AMBIENT = {
     "default_device": "torch.get_default_device()",
     "autocast_cpu": '(torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"))',
     "autocast_cache": "torch.is_autocast_cache_enabled()",
-    "deterministic": "torch.are_deterministic_algorithms_enabled()",
+    "autocast_nesting": "(torch.autocast_increment_nesting(), torch.autocast_decrement_nesting())",
+    "deterministic": (
+        "(torch.are_deterministic_algorithms_enabled(),"
+        " torch.is_deterministic_algorithms_warn_only_enabled())"
+    ),
     "matmul_precision": "torch.get_float32_matmul_precision()",
     "anomaly": "torch.is_anomaly_enabled()",
+    "sdpa": (
+        "(torch._C._get_math_sdp_enabled(), torch._C._get_flash_sdp_enabled(),"
+        " torch._C._get_mem_efficient_sdp_enabled())"
+    ),
+    "multithreading": "torch.autograd.is_multithreading_enabled()",
+    "view_replay": "torch.autograd.is_view_replay_enabled()",
     "function_modes": "torch._C._len_torch_function_stack()",
     "dispatch_modes": "torch._C._len_torch_dispatch_stack()",
     "functorch_level": "torch._C._functorch.maybe_current_level()",
+    "dual_level": "torch.autograd.forward_ad._current_level",
+    "saved_tensor_hooks": ("torch._C._autograd._top_saved_tensors_default_hooks(True) is not None"),
     "threads": "torch.get_num_threads()",
 }
 RNG = {
