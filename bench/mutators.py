@@ -43,9 +43,6 @@ TARGET_RATIO = 1.0
 
 
 Moments = tuple[dict[str, Any], ...]
-
-
-Moments = tuple[dict[str, Any], ...]
 POLL_SECONDS = 0.1
 
 

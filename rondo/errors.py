@@ -70,6 +70,12 @@ class PreloadError(RondoError):
     slug = "preload"
 
 
+class BackendError(RondoError):
+    """A back end cannot compile anything on this machine."""
+
+    slug = "backend"
+
+
 class WorkerError(RondoError):
     """The worker process could not be started or kept alive."""
 

@@ -29,9 +29,10 @@ from rondo.campaign.status import FindingNote, Snapshot, Status
 from rondo.campaign.stop import Stop, StoppedError
 from rondo.campaign.triage import Triage
 from rondo.campaign.turns import Turns
-from rondo.errors import ArtifactError, CorpusError
+from rondo.errors import ArtifactError, BackendError, CorpusError
 from rondo.oracle.fresh import is_sampled, measure
 from rondo.oracle.result import Result, Verdict
+from rondo.search.plain import is_suspicious, why_nothing_compiles
 from rondo.search.sampler import Sampler, SearchState
 from rondo.sequences.codec import encode
 from rondo.sequences.step import Sequence
@@ -118,6 +119,7 @@ class Campaign:
     keeper: Keeper
     turns: Turns = field(default_factory=Turns)
     _failures: list[BaseException] = field(default_factory=list)
+    _probed: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._corpus_bytes = sum(len(entry.data) for entry in self.state.corpus)
@@ -247,6 +249,8 @@ class Campaign:
         backend = self.vocabulary.backends[sequence.options.backend]
         self.stats.count(result, backend, time.monotonic() - began, slot.executor.resident_bytes)
         progress.seeds_left -= not job.proposed
+        if any(map(is_suspicious, result.alarms)):
+            self._probe(slot, sequence.options.backend)
         progress.register.meet(data, sequence.subject, result, self.stats)
         new = self._learn(job, data, result)
         reached = self.lines.after(slot.executor, data, new_behaviours=new)
@@ -254,6 +258,22 @@ class Campaign:
             self.sampler.note_lines(sequence, reached)
         if is_sampled(data) and not result.alarms:
             self._measure(slot, data, sequence)
+
+    def _probe(self, slot: Slot, backend: int) -> None:
+        """Raise BackendError where `backend` cannot compile at all: no alarm of it means anything.
+
+        Once for each back end, at the first alarm that such a one would raise.
+        """
+        if backend in self._probed:
+            return
+        self._probed.add(backend)
+        self._say(slot, "trying whether a plain model compiles")
+        try:
+            why = why_nothing_compiles(self.vocabulary, backend, slot.executor.run)
+        except ExecutionFaultError:
+            return
+        if why:
+            raise BackendError(f"{why}; leave it out with --backends")
 
     def _revisit(self, data: bytes, sequence: Sequence, result: Result) -> None:
         """Take an alarm up again that a killed driver left undecided; it may have been chance."""

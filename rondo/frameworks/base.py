@@ -170,8 +170,13 @@ class Framework(ABC):
     def end_watch(self) -> CallEvents:
         """Return the compile events since `begin_watch`."""
 
-    def documented(self, sequence: StepSequence, observation: Observation) -> str:
-        """Return the documented rule under which the compiler refused a call, or an empty text."""
+    def documented(
+        self, sequence: StepSequence, observation: Observation, *, fresh: bool = False
+    ) -> str:
+        """Return the documented rule under which the compiler refused a call, or an empty text.
+
+        `fresh`: it is what a reset arm shows, so that nothing retained can be to blame for it.
+        """
         return ""
 
     def refusals(self) -> Sequence[Refusal]:

@@ -31,12 +31,11 @@ from rondo.oracle.run import execute
 from rondo.report.record import FOLDER, Record
 from rondo.search.corpus import Corpus
 from rondo.search.mcmc import MarkovSampler
+from rondo.search.plain import is_suspicious, why_nothing_compiles
 from rondo.search.sampler import MAX_LENGTH, SearchState, on_backend
 from rondo.sequences.codec import decode, encode
 from rondo.sequences.mutate import MutationContext, apply_havoc
-from rondo.sequences.step import Call, Sequence, SubjectSpec, normalise
-from rondo.sequences.step import Options as CompileOptions
-from rondo.sequences.vocabulary import SMALLEST
+from rondo.sequences.step import Sequence
 
 HALF = counters.SIZE // 2
 NOTE_SECONDS = 5.0
@@ -104,7 +103,8 @@ class FuzzTarget:
         if self.record is not None:
             self._note(new=bool(feedback.new))
         if result.alarms and self.options.alarms:
-            self._probe()
+            if any(map(is_suspicious, result.alarms)):
+                self._probe()
             self.alarms.examine(canonical, result, given=data)
 
     def _execute(self, data: bytes) -> Result:
@@ -118,27 +118,12 @@ class FuzzTarget:
             self.lines.end()
 
     def _probe(self) -> None:
-        """End the process, before the first alarm is believed, where nothing can be compiled.
-
-        Without a C++ compiler, say, Inductor raises whatever it is given, and each input would be a
-        bug of its. One call of a plain model tells, or of several where that one raises: it may be
-        a bug of that model. Nothing is paid without an alarm.
-        """
+        """End the process, before the first alarm is believed, where nothing can be compiled."""
         if self._probed:
             return
         self._probed = True
-        raised = ""
-        # Not the smallest: what computes nothing may need no code.
-        for model in [each for each in self.vocabulary.architectures if each.name != SMALLEST][:3]:
-            plain = Sequence(SubjectSpec(model.name), CompileOptions(), (Call(),))
-            sequence = on_backend(normalise(plain, self.vocabulary), self.backend)
-            alarms = self._execute(encode(sequence)).alarms
-            raised = next((each.identity.exception for each in alarms), "")
-            if not raised:
-                return
-        if raised:
-            backend = self.vocabulary.backends[self.backend]
-            self.alarms.refuse(f"back end {backend!r} cannot compile a single call: {raised}")
+        if why := why_nothing_compiles(self.vocabulary, self.backend, self._execute):
+            self.alarms.refuse(why)
 
     def _note(self, *, new: bool) -> None:
         assert self.record is not None

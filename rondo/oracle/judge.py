@@ -154,7 +154,13 @@ class Judge:
             close = self.disagreement(expected, found, position).grade <= Grade.CLOSE
             if close and found.exception == expected.exception:
                 return rule
+            # More guards, more compilations: what stands in the way then is a limitation as well.
+            if not found.returned and self._refused(found):
+                return rule
         return ""
+
+    def _refused(self, found: Observation, *, fresh: bool = False) -> str:
+        return self.run.framework.documented(self.run.sequence, found, fresh=fresh)
 
     def _alike(self, reset: Observation, found: Observation) -> bool:
         """Whether two wrong arms are wrong in the same way.
@@ -188,7 +194,7 @@ class Judge:
         left = _modes_left(difference)
         if not left and (same or types in self._translated):
             return Judgement(position, Verdict.AGREE)
-        rule = "" if same else self.run.framework.documented(self.run.sequence, found)
+        rule = "" if same else self._refused(found)
         if rule:
             return Judgement(position, Verdict.DOCUMENTED, note=rule)
         reset, _ = self.run.reset(position)
@@ -240,10 +246,14 @@ class Judge:
         if difference.grade is Grade.UNCERTAIN:
             return Judgement(position, Verdict.UNCERTAIN)
         if expected.returned and not found.returned:
-            rule = self.run.framework.documented(self.run.sequence, found)
+            rule = self._refused(found)
             if rule:
                 return Judgement(position, Verdict.DOCUMENTED, note=rule)
         reset, events = self.run.reset(position)
+        if reset.exception and reset.exception == found.exception:
+            rule = self._refused(reset, fresh=True) if expected.returned else ""
+            if rule:
+                return Judgement(position, Verdict.DOCUMENTED, reset=reset, note=rule)
         if not events.compilations and reset.returned:
             return Judgement(position, Verdict.NOT_COMPILED, reset=reset)
         to_eager = self.disagreement(expected, reset, position)

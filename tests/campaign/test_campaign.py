@@ -390,3 +390,30 @@ def test_a_killed_server_does_not_end_a_campaign(
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "died" not in said, "nothing of the sequence's doing"
+
+
+@pytest.mark.parametrize("plain_compiles", [False, True])
+def test_a_back_end_that_compiles_nothing_is_refused(
+    rondo: Fuzz, tmp_path: Path, plain_compiles: bool
+) -> None:
+    """As Inductor without a C++ compiler: one clear line, not a bug for each sequence."""
+    seed(tmp_path / "corpus", harmless=HARMLESS)
+    preload = tmp_path / "preload.py"
+    preload.write_text(
+        "from tests.toy_framework import ToyFramework\n"
+        "compile = ToyFramework.compile\n"
+        "def refuse(self, program):\n"
+        f"    if {plain_compiles} and not program.order():\n"
+        "        return compile(self, program)\n"
+        "    raise RuntimeError('no compiler is installed')\n"
+        "ToyFramework.compile = refuse\n"
+    )
+    flags = ("corpus", "-runs=0", "--framework", TOY, "--preload", preload)
+    done = rondo(*flags, module="rondo.fuzz")
+    found = list((tmp_path / "findings").glob("*/*.rondo"))
+    if plain_compiles:
+        assert (done.returncode, len(found)) == (0, 1), done.stderr
+    else:
+        assert done.returncode == 2
+        assert "back end 'toy' cannot compile a call: RuntimeError" in done.stderr
+        assert found == []

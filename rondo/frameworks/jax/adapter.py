@@ -178,7 +178,9 @@ class JaxFramework(Framework):
         """Return the compile events since `begin_watch`."""
         return self._watcher.end()
 
-    def documented(self, sequence: StepSequence, observation: Observation) -> str:
+    def documented(
+        self, sequence: StepSequence, observation: Observation, *, fresh: bool = False
+    ) -> str:
         """Return the documented rule under which jit refused a call, or an empty text."""
         return documented_rule(observation)
 

@@ -145,7 +145,9 @@ class TensorFlowFramework(Framework):
         """Return the compile events since `begin_watch`."""
         return self._watcher.end()
 
-    def documented(self, sequence: StepSequence, observation: Observation) -> str:
+    def documented(
+        self, sequence: StepSequence, observation: Observation, *, fresh: bool = False
+    ) -> str:
         """Return the documented rule under which a call was refused, or an empty text."""
         return documented_rule(sequence, observation)
 

@@ -162,9 +162,11 @@ class TorchFramework(Framework):
         """Return the compile events since `begin_watch`."""
         return self._watcher.end()
 
-    def documented(self, sequence: StepSequence, observation: Observation) -> str:
+    def documented(
+        self, sequence: StepSequence, observation: Observation, *, fresh: bool = False
+    ) -> str:
         """Return the documented rule under which torch.compile refused a call, or an empty text."""
-        return documented_rule(sequence, observation)
+        return documented_rule(sequence, observation, fresh=fresh)
 
     def refusals(self) -> Sequence[Refusal]:
         """Return the rules of documented refusals."""

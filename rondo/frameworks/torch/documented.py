@@ -39,14 +39,14 @@ def _fullgraph(sequence: Sequence) -> bool:
     return sequence.options.choice("fullgraph") == "yes"
 
 
-def _own_marks(sequence: Sequence) -> bool:
-    """Whether a violated mark is the traced program's doing.
+def _never(sequence: Sequence) -> bool:
+    return False
 
-    With bounds and a disk cache it may be an entry's that was made for another program: a fault,
-    which the reset arm with its empty cache tells from a refusal.
-    """
+
+def _cached_bounds(sequence: Sequence) -> bool:
+    """Whether a violated mark may be that of a cache entry, made for another program."""
     bounded = _has_step(sequence, "mark_next_inputs", MARKS.index(mark_within_bounds))
-    return not (bounded and sequence.options.choice("cache") == "disk")
+    return bounded and sequence.options.choice("cache") == "disk"
 
 
 def _fails_on_recompile(sequence: Sequence) -> bool:
@@ -55,20 +55,26 @@ def _fails_on_recompile(sequence: Sequence) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A documented refusal: the exception's type, a part of its message, where it is written."""
+    """A documented refusal: the exception's type, a part of its message, where it is written.
+
+    Where something retained is `suspected` of raising it, only the reset arm, with its empty
+    caches, tells the refusal from a fault.
+    """
 
     kind: str
     exceptions: frozenset[str]
     message: str
     link: str
     asked_for: Callable[[Sequence], bool] = _always
+    suspected: Callable[[Sequence], bool] = _never
 
-    def covers(self, sequence: Sequence, observation: Observation) -> bool:
-        """Whether `observation` is this refusal."""
+    def covers(self, sequence: Sequence, observation: Observation, *, fresh: bool) -> bool:
+        """Whether `observation` is this refusal; `fresh` if it is a reset arm's."""
         return (
             observation.exception in self.exceptions
             and self.message in observation.message
             and self.asked_for(sequence)
+            and (fresh or not self.suspected(sequence))
         )
 
 
@@ -97,7 +103,7 @@ RULES = (
         exceptions=frozenset({"ConstraintViolationError"}),
         message="Constraints violated",
         link="https://docs.pytorch.org/docs/stable/torch.compiler_dynamic_shapes.html",
-        asked_for=_own_marks,
+        suspected=_cached_bounds,
     ),
     Rule(
         kind="stance fail_on_recompile raises instead of compiling again",
@@ -132,9 +138,9 @@ ABLATIONS: tuple[tuple[str, Callable[[], AbstractContextManager[object]]], ...] 
 """Limitations that a setting lifts: a difference that goes away under it is documented."""
 
 
-def documented_rule(sequence: Sequence, observation: Observation) -> str:
+def documented_rule(sequence: Sequence, observation: Observation, *, fresh: bool = False) -> str:
     """Return the kind and link of the rule that covers `observation`, or an empty text."""
     for rule in RULES:
-        if rule.covers(sequence, observation):
+        if rule.covers(sequence, observation, fresh=fresh):
             return f"{rule.kind} ({rule.link})"
     return ""
