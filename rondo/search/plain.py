@@ -41,4 +41,7 @@ def why_nothing_compiles(
         raised = next((each.identity.exception for each in result.alarms), "")
         if not raised:
             return ""
-    return raised and f"back end {vocabulary.backends[backend]!r} cannot compile a call: {raised}"
+    return (
+        raised
+        and f"back end {vocabulary.backends[backend]!r} cannot compile a single call: {raised}"
+    )
