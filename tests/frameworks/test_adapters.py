@@ -207,7 +207,7 @@ def test_training_updates_the_parameters_in_every_arm(
 
 
 FAULTY = {"paddle": {"bert", "gpt2", "encoder_decoder"}}
-"""Paddle 3.3.1 raises InnerError in bytecode capture: `padding_idx must be within [--1, -1)`."""
+"""Paddle 3.3.1 raises InnerError there: bench/bugs/paddle/embedding_of_other_size."""
 
 
 @pytest.mark.slow
