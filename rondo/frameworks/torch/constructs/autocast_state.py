@@ -21,8 +21,8 @@ class AutocastState(nn.Module):
             if torch.get_autocast_dtype("cpu") == torch.float16:
                 hidden = hidden * 0.5
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.inner):
-            # No parameter, whose cast to the outer dtype would be taken from autocast's cache: eager
-            # would raise, and a compiled region leaves autocast on then (`raised_midway`, #195488).
+            # No parameter: its cast to the outer dtype would be taken from autocast's cache, eager
+            # would raise, and compiled code leaves autocast on then (`raised_midway`, #195488).
             again = mixed.float() @ (self.mix.weight.float() * 1)
         return hidden + mixed.tanh().to(hidden.dtype), again
 
