@@ -253,3 +253,15 @@ def test_names_that_two_files_share_are_told_apart(monkeypatch: pytest.MonkeyPat
     assert re.search(r"^gain_ = ", text, re.M)
     line, _ = outcome(text, monkeypatch)
     assert line.startswith("ok: ")
+
+
+def test_a_mode_is_looked_at_after_a_call_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = Writer(VOCABULARY, "identity", "raised_midway", backend="eager")
+    sequence = writer.change("raised_midway", "set_position", 0).call().sequence()
+    alarm = alarm_at(1, "ambient.autocast_nesting", "fact", eager="0", retained="1", reset="0")
+    plan = Plan("runs", raising=True)
+    line, _ = outcome(script_of(sequence, plan, alarm), monkeypatch)
+    assert line.startswith("ok: eager (1, 0), retained (1, 0)")
+    assert re.search(AGREES, line), line
+    with pytest.raises(UnwritableError):
+        script_of(sequence, plan, alarm_at(1))

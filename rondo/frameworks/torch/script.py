@@ -66,6 +66,7 @@ HARNESS = frozenset(
         "torch",
         "nn",
         "functools",
+        "contextlib",
         "apart",
         "pool",
         "backward",
@@ -86,12 +87,15 @@ class Plan:
     trim: bool = False
     exact: bool = False
     whole: bool = False
+    raising: bool = False
+    """The judged call raises in every arm: what it leaves behind is looked at all the same."""
 
     def __str__(self) -> str:
         words = [self.style]
         words += ["trimmed"] if self.trim else []
         words += ["exact inputs"] if self.exact else []
         words += ["whole subject"] if self.whole else []
+        words += ["a call that raises"] if self.raising else []
         return ", ".join(words)
 
 
@@ -104,6 +108,8 @@ PLANS = (
     Plan("runs", exact=True),
     Plan("processes", exact=True),
     Plan("processes", exact=True, whole=True),
+    Plan("runs", trim=True, raising=True),
+    Plan("processes", exact=True, raising=True),
 )
 
 
@@ -212,6 +218,8 @@ class ScriptWriter:
         return self.sequence.subject.constructs
 
     def _check_plan(self) -> None:
+        if self.plan.raising and not self.difference.path.startswith("ambient."):
+            raise UnwritableError("a call that raises leaves nothing but modes to look at")
         if self.plan.style != "side by side":
             return
         if self.request.form == "test":
@@ -450,6 +458,12 @@ class ScriptWriter:
                 f'{INDENT}return f"raises {{type(error).__name__}}"',
                 'return "returns"',
             ]
+        if self.plan.raising:
+            program.modules.add("contextlib")
+            written = steps.call(call, "f", program.judged, "out" if call.backward else "")
+            written[0] += note
+            suppressed = ["with contextlib.suppress(Exception):", *(INDENT + x for x in written)]
+            return [*lines, *suppressed, f"return {observed.expression}"]
         detached = "" if observed.kind == "object" else ".detach().clone()"
         simple = observed.expression == "out" and not call.backward and not call.grad
         written = steps.call(call, "f", program.judged, "out")
