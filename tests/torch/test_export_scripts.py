@@ -34,7 +34,7 @@ VOCABULARY = FRAMEWORK.vocabulary()
 CONSTRUCTS = [each.name for each in VOCABULARY.constructs]
 ARCHITECTURES = [each.name for each in VOCABULARY.architectures]
 EXACT = Plan("runs", exact=True)
-WRITTEN = (PLANS[0], PLANS[1], PLANS[-1])
+WRITTEN = (PLANS[0], PLANS[1], next(plan for plan in PLANS if plan.whole))
 """The plans that differ most: side by side, a run each, and the subject as Rondo builds it."""
 ELSEWHERE = {
     "custom_operator": "registers an operator, which can be done once in a process",
