@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, get_type_hints
 
 from rondo.campaign.flags import CORPUS, FINDINGS
 from rondo.campaign.settings import Settings
@@ -29,7 +30,6 @@ from rondo.errors import RondoError
 from rondo.findings.reproducer import write_atomically
 
 MEMBERS = "members"
-PATHS = ("corpora", "artifact_prefix", "campaign")
 LOOSE = frozenset(
     {
         *("runs", "max_total_time", "workers", "jobs", "fork", "timeout", "rss_limit_mb", "batch"),
@@ -97,7 +97,9 @@ class Member:
 
 def members_of(campaign: Path) -> list[Path]:
     """Return the subfolders of all members, in the order in which they came."""
-    found = [path for path in (campaign / MEMBERS).glob("*") if path.name.isdigit()]
+    # `isdigit` alone takes superscripts, which are no numbers.
+    folders = (campaign / MEMBERS).glob("*")
+    found = [path for path in folders if path.name.isascii() and path.name.isdigit()]
     return sorted(found, key=lambda path: int(path.name))
 
 
@@ -177,8 +179,8 @@ def resumed_settings(member: Member, asked: Settings, given: frozenset[str]) -> 
     """
     try:
         data = json.loads(member.settings_file.read_text())
-        known = {field.name: field for field in fields(Settings)}
-        values = {name: _restored(name, value) for name, value in data.items() if name in known}
+        hints = get_type_hints(Settings)
+        values = {n: _restored(n, value, hints[n]) for n, value in data.items() if n in hints}
         before = Settings(**values)
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise CampaignError(f"{member.settings_file} is damaged: {error}") from None
@@ -192,9 +194,23 @@ def resumed_settings(member: Member, asked: Settings, given: frozenset[str]) -> 
     return Settings(**{**values, "resume": True, **loose})
 
 
-def _restored(name: str, value: Any) -> Any:
-    if name in PATHS:
-        return (
-            tuple(map(Path, value)) if isinstance(value, list) else Path(value) if value else None
-        )
-    return tuple(value) if isinstance(value, list) else value
+def _restored(name: str, value: Any, hint: Any) -> Any:
+    """Return a setting as it was before it became JSON. Raises TypeError where it cannot be one."""
+    if hint == tuple[Path, ...] and _is_texts(value):
+        return tuple(map(Path, value))
+    if hint == tuple[str, ...] and _is_texts(value):
+        return tuple(value)
+    if hint == Path | None and value is None:
+        return None
+    if hint in (Path, Path | None) and isinstance(value, str):
+        return Path(value)
+    if hint is float:
+        if type(value) in (int, float) and math.isfinite(value):
+            return float(value)
+    elif type(value) is hint:
+        return value
+    raise TypeError(f"{name} cannot be {value!r}")
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)

@@ -57,18 +57,23 @@ def standings(campaign: Path) -> list[Standing]:
 
 
 def last_figures(path: Path) -> dict[str, Any]:
-    """Return the last whole line of a file of figures; nothing when there is none."""
+    """Return the last whole line of a file of figures; nothing when there is none yet.
+
+    Raises CampaignError when it holds lines and none of them is one of figures.
+    """
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
-    for line in reversed(lines):
+    for line in reversed(text.splitlines()):
         try:
             figures = json.loads(line)
         except ValueError:
             continue
         if isinstance(figures, dict):
             return figures
+    if "\n" in text:
+        raise CampaignError(f"{path} is damaged: no line of it is one of figures")
     return {}
 
 

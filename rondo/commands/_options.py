@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,6 +19,27 @@ def _known_framework(_context: click.Context, _option: click.Parameter, name: st
         if name not in ADAPTERS:
             raise UnknownFrameworkError(name, sorted(ADAPTERS))
     return name
+
+
+class _Seconds(click.types.FloatParamType):
+    """A time to wait: finite and more than nothing. `float` takes nan, which never passes."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if not (math.isfinite(seconds) and seconds > 0):
+            self.fail(f"{value!r} is no number of seconds above 0.", param, ctx)
+        return seconds
+
+
+def timeout_option(
+    help_text: str, *, default: float = 120.0
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option `--timeout`: how long one run of a command may take, in seconds."""
+    return click.option(
+        "--timeout", type=_Seconds(), default=default, show_default=True, help=help_text
+    )
 
 
 FRAMEWORK = click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD
+from rondo.commands._options import FRAMEWORK, PRELOAD, timeout_option
 from rondo.errors import EXIT_OK
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SHOWN = 20
     metavar="FILE|FOLDER",
     help="Instead, measure the resets of these sequences against fresh processes.",
 )
-@click.option("--timeout", default=120.0, show_default=True, help="Seconds one run may take.")
+@timeout_option("Seconds one run may take.")
 @FRAMEWORK
 @PRELOAD
 def command(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT
+from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 from rondo.errors import EXIT_BAD_INPUT, EXIT_BUG, EXIT_OK
 
 LOG_WIDTH = 160
@@ -30,7 +30,7 @@ STYLES = {True: "bold red", False: "green", None: "yellow"}
     help="An interpreter whose environment to ask; give several.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--timeout", default=120.0, show_default=True, help="Seconds each may take.")
+@timeout_option("Seconds each may take.")
 @FRAMEWORK
 @PRELOAD
 @SUBJECT

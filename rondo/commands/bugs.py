@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rondo.commands._options import timeout_option
 from rondo.errors import EXIT_OK
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def command() -> None:
     metavar="NAME",
     help="Only bugs of this one; or MODULE:NAME, an adapter to load for all of them.",
 )
-@click.option("--timeout", default=300.0, show_default=True, help="Seconds each run may take.")
+@timeout_option("Seconds each run may take.", default=300.0)
 def check(folder: Path, as_json: bool, scripts: bool, framework: str, timeout: float) -> int:
     """Replay every bug below FOLDER on what is installed, each in a fresh process.
 

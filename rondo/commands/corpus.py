@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT
+from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 from rondo.errors import EXIT_OK
 
 FOLDER = click.argument("folder", type=click.Path(path_type=Path))
@@ -22,13 +22,15 @@ def command() -> None:
 @FRAMEWORK
 def corpus_show(folder: Path, framework: str) -> None:
     """Print every sequence in FOLDER, its name and its steps. Nothing of it is run."""
+    from rondo.campaign.corpora import framework_folder
     from rondo.campaign.loading import load
     from rondo.commands.show import decoded_lines
     from rondo.search.corpus import Corpus
     from rondo.sequences.step import describe
 
+    checked = _of(folder)
     vocabulary = load(framework).vocabulary()
-    for entry in Corpus(_of(folder, vocabulary.framework), vocabulary):
+    for entry in Corpus(framework_folder(checked, vocabulary.framework), vocabulary):
         click.echo(f"{entry.name}  {len(entry.data)} bytes")
         for line in decoded_lines(describe(entry.sequence, vocabulary)):
             click.echo(f"  {line}")
@@ -42,12 +44,13 @@ def corpus_stats(folder: Path, framework: str, as_json: bool) -> None:
     """Tell what the sequences in FOLDER are made of. Nothing of it is run."""
     import json
 
-    from rondo.campaign.corpora import composition
+    from rondo.campaign.corpora import composition, framework_folder
     from rondo.campaign.loading import load
     from rondo.search.corpus import Corpus
 
+    checked = _of(folder)
     vocabulary = load(framework).vocabulary()
-    figures = composition(Corpus(_of(folder, vocabulary.framework), vocabulary))
+    figures = composition(Corpus(framework_folder(checked, vocabulary.framework), vocabulary))
     if as_json:
         click.echo(json.dumps(figures))
         return
@@ -62,7 +65,7 @@ def corpus_stats(folder: Path, framework: str, as_json: bool) -> None:
 @FOLDER
 @click.option("--out", type=click.Path(path_type=Path), help="Copy there and leave FOLDER alone.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64))
-@click.option("--timeout", default=60.0, show_default=True, help="Seconds a sequence may take.")
+@timeout_option("Seconds a sequence may take.", default=60.0)
 @FRAMEWORK
 @PRELOAD
 @SUBJECT
@@ -108,8 +111,9 @@ def corpus_minimise(
     return EXIT_OK
 
 
-def _of(folder: Path, framework: str) -> Path:
-    from rondo.campaign.corpora import check_folders, framework_folder
+def _of(folder: Path) -> Path:
+    """Return `folder`. Raises CorpusError before a framework is imported where it is none."""
+    from rondo.campaign.corpora import check_folders
 
     check_folders((folder,))
-    return framework_folder(folder, framework)
+    return folder

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT
+from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 
 
 @click.command("export")
@@ -14,7 +14,7 @@ from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT
 @click.option("--out", type=click.Path(path_type=Path), help="Where it goes.  [standard output]")
 @click.option("--issue", is_flag=True, help="Write an issue for the maintainers around the script.")
 @click.option("--pytest", "as_test", is_flag=True, help="Write a test that is expected to fail.")
-@click.option("--timeout", default=120.0, show_default=True, help="Seconds that each run may take.")
+@timeout_option("Seconds that each run may take.")
 @FRAMEWORK
 @PRELOAD
 @SUBJECT

@@ -39,7 +39,10 @@ def add(bucket: str, url: str, documented: bool, known_file: Path | None) -> Non
 def list_(folder: Path, known_file: Path | None) -> None:
     """List the known buckets of FOLDER, findings/ unless told otherwise."""
     from rondo.findings.known import FILE, KnownBuckets
+    from rondo.findings.overview import check_findings
 
+    if known_file is None:
+        check_findings(folder)
     buckets = KnownBuckets(known_file or folder / FILE)
     for name, known in sorted(buckets.buckets.items()):
         click.echo(f"{known.status:<10}  {known.added:<10}  {name}  {known.url}")

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT
+from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 
 
 @click.command("locate")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--save", "saves", is_flag=True, help="Write the layer into the reproducer too.")
-@click.option("--timeout", default=120.0, show_default=True, help="Seconds an experiment may take.")
+@timeout_option("Seconds an experiment may take.")
 @FRAMEWORK
 @PRELOAD
 @SUBJECT

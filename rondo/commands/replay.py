@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT
+from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 from rondo.errors import EXIT_BUG, EXIT_OK
 
 
 @click.command("replay")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--timeout", default=120.0, show_default=True, help="Seconds it may take.")
+@timeout_option("Seconds it may take.")
 @FRAMEWORK
 @PRELOAD
 @SUBJECT

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT
+from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 from rondo.errors import EXIT_OK
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SIGNALLED = 128
     type=click.IntRange(1, 64),
     help="Candidates to run at the same time; the result does not depend on it.",
 )
-@click.option("--timeout", default=120.0, show_default=True, help="Seconds a candidate may take.")
+@timeout_option("Seconds a candidate may take.")
 @FRAMEWORK
 @PRELOAD
 @SUBJECT

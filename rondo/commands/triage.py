@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rondo.commands._options import FRAMEWORK, KNOWN_FILE, PRELOAD, SUBJECT
+from rondo.commands._options import FRAMEWORK, KNOWN_FILE, PRELOAD, SUBJECT, timeout_option
 
 if TYPE_CHECKING:
     from rondo.findings.overview import Overview
@@ -29,7 +29,7 @@ STYLES = {"new": "bold red", "known": "green", "documented": "dim", "flaky": "ye
     is_flag=True,
     help="First note the guilty layer in every reproducer that lacks one.",
 )
-@click.option("--timeout", default=120.0, show_default=True, help="Seconds an experiment may take.")
+@timeout_option("Seconds an experiment may take.")
 @KNOWN_FILE
 @FRAMEWORK
 @PRELOAD
@@ -50,8 +50,9 @@ def command(
     With --locate each finding takes a dozen fresh processes; without, nothing is run.
     """
     from rondo.findings.known import FILE, KnownBuckets
-    from rondo.findings.overview import overview_of
+    from rondo.findings.overview import check_findings, overview_of
 
+    check_findings(folder)
     if locates:
         from rondo.campaign.locating import locate_all
 

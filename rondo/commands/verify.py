@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT
+from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 from rondo.errors import EXIT_OK
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ EXIT_NOT_VERIFIED = 1
     help="Fresh processes to run it in.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--timeout", default=120.0, show_default=True, help="Seconds each may take.")
+@timeout_option("Seconds each may take.")
 @FRAMEWORK
 @PRELOAD
 @SUBJECT

@@ -62,10 +62,15 @@ class Finding:
         return steps, len(self.reproducer.data), str(self.path)
 
 
-def overview_of(folder: Path, known: KnownBuckets) -> Overview:
-    """Read every finding below `folder`. Raises ArtifactError when it is no folder."""
+def check_findings(folder: Path) -> None:
+    """Raise ArtifactError unless `folder` is a folder."""
     if not folder.is_dir():
         raise ArtifactError(f"{folder} is no folder of findings")
+
+
+def overview_of(folder: Path, known: KnownBuckets) -> Overview:
+    """Read every finding below `folder`. Raises ArtifactError when it is no folder."""
+    check_findings(folder)
     findings: list[Finding] = []
     unreadable: list[str] = []
     for path in sorted(folder.rglob(f"*{SUFFIX}")):
