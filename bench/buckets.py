@@ -12,10 +12,11 @@ that the key has no part in, those of `rondo locate`, in fresh processes:
   lack the same guard are cured by one fix. Places are told by the program's own names
   (`Knobs.shift`), values are not.
 
-Where nothing unguarded changed - an AOTAutograd cache entry, a random generator, a call that is
-wrong without any history - the cause is the layer, its cure and what changed at all, and for a call
-that raises what it raises. Layers are coarse: two bugs of one layer then look like one, so that
-different buckets count against this bench although they may be right. It errs to the strict side.
+Where nothing unguarded changed - an AOTAutograd cache entry, a random generator - the cause is the
+layer, its cure and what changed at all. Layers are coarse: two bugs of one layer then look like
+one, so that different buckets count against this bench although they may be right. It errs to the
+strict side. A call that is wrong without any history has nothing that changed and no cure: where it
+raises, what it raises is its cause; where it returns wrong numbers no experiment tells its cause.
 
 A finding is *shared* when the other campaign found its cause too. It is in the same bucket when one
 of the other's findings of that cause is in a bucket of the same name. And no bucket may hold two
@@ -49,6 +50,7 @@ from rondo.campaign.pool import Server
 from rondo.errors import RondoError
 from rondo.findings.locate import Located
 from rondo.findings.replay import read
+from rondo.frameworks.shared.labels import scrub
 from rondo.oracle.result import Alarm
 
 TARGET = 0.95
@@ -81,8 +83,8 @@ def cause_of(alarm: Alarm, located: Located) -> str:
     parts += [f"changed {', '.join(changed)}"] if changed else []
     first = alarm.differences[0] if alarm.differences else None
     if first is not None and "exception" in first.effect:
-        parts.append(f"eager {first.eager}, compiled {first.retained}")
-    return "; ".join(parts)
+        return "; ".join([*parts, f"eager {scrub(first.eager)}, compiled {scrub(first.retained)}"])
+    return "; ".join(parts) if changed or located.cure else ""
 
 
 def rows_of(findings: list[Filed], campaign: str, ledger: Ledger) -> Iterator[Row]:
@@ -109,7 +111,8 @@ def located_row(laboratory: Laboratory, finding: Filed) -> dict[str, Any]:
         located = laboratory.locate(finding.reproducer.data, alarm)
     except (LocateError, RondoError) as error:
         return {"cause": "", "why": str(error)}
-    return {"cause": cause_of(alarm, located), "why": located.why}
+    cause = cause_of(alarm, located)
+    return {"cause": cause, "why": located.why if cause else "wrong without any history"}
 
 
 @dataclass(frozen=True, slots=True)

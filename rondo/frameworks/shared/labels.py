@@ -23,5 +23,12 @@ def scrub(text: str) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an exception's message, shortened."""
-    return (str(error).strip().split("\n") or [""])[0][:200]
+    """Return the first line of an exception's message, shortened.
+
+    One that only announces the next - `backend='aot_eager' raised:` - is followed by that.
+    """
+    lines = [line for line in map(str.strip, str(error).split("\n")) if line]
+    said = lines[:1]
+    while said and said[-1].endswith(":") and lines[len(said) :]:
+        said.append(lines[len(said)])
+    return " ".join(said)[:200]

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from rondo.frameworks.base import Arm, Program
+from rondo.frameworks.shared.labels import first_line
 from rondo.frameworks.torch.inputs import DTYPES, Inputs, computing_dtype, make_inputs
 from rondo.frameworks.torch.observe import (
     Aliases,
@@ -183,7 +184,7 @@ class TorchProgram(Program):
             leaves,
             returned=error is None,
             exception="" if error is None else type(error).__name__,
-            message="" if error is None else f"{outcome.stage}: {_first_line(error)}",
+            message="" if error is None else f"{outcome.stage}: {first_line(error)}",
         )
 
     def state_leaves(self) -> dict[str, Leaf]:
@@ -206,7 +207,7 @@ class TorchProgram(Program):
                 action.apply(owner, change.value)
         except Exception as error:
             return Observation(
-                {}, returned=False, exception=type(error).__name__, message=_first_line(error)
+                {}, returned=False, exception=type(error).__name__, message=first_line(error)
             )
         return None
 
@@ -216,10 +217,6 @@ class TorchProgram(Program):
         """Return the action that `change` names."""
         target, _ = self._objects[change.target]
         return target.actions[change.action]
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().split("\n") or [""])[0][:200]
 
 
 class _Outcome:
