@@ -12,8 +12,17 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from rondo.frameworks.base import Arm
+from rondo.frameworks.registry import load_framework
 from rondo.frameworks.torch.ambient import MODES, AmbientSnapshot, read_ambient
 from rondo.frameworks.torch.script_observe import AMBIENT
+from rondo.oracle.run import execute
+from rondo.sequences.codec import encode
+from rondo.sequences.step import Call
+from rondo.sequences.writer import Writer
+
+FRAMEWORK = load_framework("torch")
+VOCABULARY = FRAMEWORK.vocabulary()
 
 
 class Passing(TorchFunctionMode):
@@ -110,3 +119,35 @@ def test_a_context_left_open_keeps_no_cast_weights() -> None:
     snapshot.restore()
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert torch.equal(layer(given), -first)
+
+
+def test_gradient_mode_is_observed_as_it_is() -> None:
+    """What looks at a call switches gradients off, and must not take that for the call's doing."""
+    sequence = Writer(VOCABULARY, "mlp").call().sequence()
+    with FRAMEWORK.session(sequence), FRAMEWORK.arm(sequence, Arm.EAGER) as program:
+        call = sequence.steps[0]
+        assert isinstance(call, Call)
+        seen = program.call(call, compiled=False).leaves["ambient.grad_mode"].text
+        torch.set_grad_enabled(False)
+        left = program.call(call, compiled=False).leaves["ambient.grad_mode"].text
+    assert (seen, left) == ("True", "False")
+    assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize(
+    ("construct", "change", "layout", "place"),
+    [
+        ("raised_midway", "set_position", "contiguous", "ambient.autocast_nesting"),
+        ("input_alias", "", "expanded", "ambient.grad_mode"),
+    ],
+)
+def test_a_mode_that_a_kernel_s_exception_leaves_on_is_an_alarm(
+    construct: str, change: str, layout: str, place: str
+) -> None:
+    """A graph has no `finally`: what it entered stays entered (pytorch #195488)."""
+    writer = Writer(VOCABULARY, "identity", construct, backend="eager")
+    if change:
+        writer.change(construct, change, 0)
+    result = execute(encode(writer.call(layout=layout).sequence()), FRAMEWORK)
+    assert result.verdict == "stateless"
+    assert place in {row.path for row in result.alarms[0].differences}

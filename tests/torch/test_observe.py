@@ -116,6 +116,34 @@ def test_random_draws_of_the_reference_are_those_of_a_float32_arm() -> None:
         assert torch.allclose(one.double(), other.double(), rtol=1e-6)
 
 
+def _normalised(written: Tensor, other: Tensor) -> None:
+    torch.nn.functional.batch_norm(GIVEN, written, other, training=True)
+
+
+def _added(written: Tensor, other: Tensor) -> None:
+    torch._foreach_add_([written, other], [GIVEN.sum(0), GIVEN.sum(0)])
+
+
+def _into(written: Tensor, other: Tensor) -> None:
+    torch.sum(GIVEN, 0, out=written)
+    torch.sum(GIVEN, 0, out=other)
+
+
+@pytest.mark.parametrize("write", [_normalised, _added, _into])
+@pytest.mark.parametrize("position", [0, 1])
+def test_what_an_operator_writes_has_its_history(
+    write: Callable[[Tensor, Tensor], None], position: int
+) -> None:
+    """Running statistics and lists are written in place, and are no results of their operators."""
+    provenance = Provenance("float32")
+    tensors = [torch.zeros(4, dtype=torch.float64), torch.ones(4, dtype=torch.float64)]
+    provenance.give([GIVEN, *tensors])
+    with provenance:
+        write(*tensors)
+    with annotated_by(provenance):
+        assert tensor_leaf(tensors[position]).families
+
+
 def graded(good: Tensor, bad: Tensor, make: Callable[[Tensor], Tensor], source: Tensor) -> Grade:
     provenance = Provenance("float32")
     given = source.double()

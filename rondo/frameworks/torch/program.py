@@ -160,8 +160,9 @@ class TorchProgram(Program):
 
     def _observe(self, inputs: Inputs, outcome: _Outcome, heard: Heard) -> Observation:
         error = outcome.error
+        modes = ambient_leaves()  # before this very function sets one
         with torch.no_grad():
-            leaves: dict[str, Leaf] = heard.leaves()
+            leaves: dict[str, Leaf] = heard.leaves() | modes
             if error is None:
                 aliases = Aliases()
                 for name, value in inputs.arguments.items():
@@ -188,7 +189,7 @@ class TorchProgram(Program):
         )
 
     def state_leaves(self) -> dict[str, Leaf]:
-        """Return what a user sees of program state: module, constructs, earlier outputs, modes."""
+        """Return what a user sees of program state: module, constructs, earlier outputs."""
         leaves = module_leaves(self.module)
         for name, (target, owner) in self._objects.items():
             if target.observer is not None:
@@ -196,7 +197,7 @@ class TorchProgram(Program):
                     leaves |= value_leaves(f"state.{name}.{key}", value)
         for index, earlier in enumerate(reversed(self._earlier)):
             leaves |= value_leaves(f"earlier[-{index + 1}]", earlier)
-        return leaves | ambient_leaves()
+        return leaves
 
     def change(self, change: Change) -> Observation | None:
         """Make a change; an exception that it raises is observed, as in a user's program."""

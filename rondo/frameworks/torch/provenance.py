@@ -59,6 +59,17 @@ LITERALS = frozenset({"lift", "lift_fresh", "lift_fresh_copy"})
 """Operators that take in what `torch.tensor` has made of Python's numbers, and numpy's arrays. A
 single number is taken for Python's."""
 
+RUNNING_STATISTICS = frozenset(
+    {
+        "native_batch_norm",
+        "_native_batch_norm_legit",
+        "_batch_norm_with_update",
+        "cudnn_batch_norm",
+        "miopen_batch_norm",
+    }
+)
+"""Operators that write their arguments 3 and 4; the schemas of some do not say so."""
+
 LAST_BY_DEFAULT = frozenset({"argsort", "kthvalue", "mode", "sort", "topk"})
 
 
@@ -95,7 +106,7 @@ class Provenance(TorchDispatchMode):
         families = inherited if family == EXACT else inherited | {family}
         if family not in NOT_ROUNDING and inherited - NOT_ROUNDING:
             families |= {COMPOSITE}
-        for tensor in _plain_tensors(result):
+        for tensor in _plain_tensors([result, _written(func, args, kwargs)]):
             if _key(tensor):
                 self._families[_key(tensor)] = families
                 self._rankings.pop(_key(tensor), None)
@@ -159,6 +170,18 @@ def _plain_tensors(value: object) -> list[Tensor]:
             found += _plain_tensors([getattr(each, name) for name in names])
         elif isinstance(each, Tensor):
             found.append(each)
+    return found
+
+
+def _written(func: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> list[object]:
+    """Return the arguments that an operator writes: not all of them are among its results."""
+    silent = (3, 4) if func.overloadpacket.__name__ in RUNNING_STATISTICS else ()
+    found: list[object] = []
+    for position, argument in enumerate(func._schema.arguments):
+        alias = argument.alias_info
+        if position in silent or (alias is not None and alias.is_write):
+            given = args[position] if position < len(args) else kwargs.get(argument.name)
+            found.append(given)
     return found
 
 
