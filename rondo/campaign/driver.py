@@ -262,9 +262,10 @@ class Campaign:
     def _probe(self, slot: Slot, backend: int) -> None:
         """Raise BackendError where `backend` cannot compile at all: no alarm of it means anything.
 
-        Once for each back end, at the first alarm that such a one would raise.
+        Once for each back end, at the first alarm that such a one would raise. A user's own subject
+        stands alone: no plain model is there to try, and that it never compiles is a finding.
         """
-        if backend in self._probed:
+        if self.settings.subject or backend in self._probed:
             return
         self._probed.add(backend)
         self._say(slot, "trying whether a plain model compiles")

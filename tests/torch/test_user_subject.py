@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 MODULE = """
 import rondo
 import torch
+import torch._dynamo
 
 
 class Model(torch.nn.Module):
@@ -26,6 +27,15 @@ class Model(torch.nn.Module):
 
 def factory():
     return rondo.subject(Model, torch.ones(2, 6), 0.5)
+
+
+@torch._dynamo.register_backend
+def broken(graph, inputs):
+    raise ZeroDivisionError("never compiles")
+
+
+def refused():
+    return rondo.subject(Model, torch.ones(2, 6), 0.5, backends=["broken"])
 
 
 def wrong():
@@ -53,6 +63,15 @@ def test_a_campaign_over_a_users_model(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "stat::alarms:                    0" in done.stderr
     assert list((tmp_path / "corpus").glob("*.seq"))
+
+
+@pytest.mark.slow
+def test_a_model_that_never_compiles_is_a_finding_of_its_own(tmp_path: Path) -> None:
+    """No other model is there to tell whether the back end works: the alarm is believed."""
+    flags = ("--backends=broken", "-runs=2", "-seed=1")
+    done = fuzz(tmp_path, "--subject=users_model:refused", *flags)
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "findings").glob("stateless-exception-*/reproducer.rondo"))
 
 
 @pytest.mark.slow
