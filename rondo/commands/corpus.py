@@ -22,15 +22,15 @@ def command() -> None:
 @FRAMEWORK
 def corpus_show(folder: Path, framework: str) -> None:
     """Print every sequence in FOLDER, its name and its steps. Nothing of it is run."""
-    from rondo.campaign.corpora import framework_folder
+    from rondo.campaign.corpora import check_folders, framework_folder
     from rondo.campaign.loading import load
     from rondo.commands.show import decoded_lines
     from rondo.search.corpus import Corpus
     from rondo.sequences.step import describe
 
-    checked = _of(folder)
+    check_folders((folder,))  # before the framework is imported, which takes seconds
     vocabulary = load(framework).vocabulary()
-    for entry in Corpus(framework_folder(checked, vocabulary.framework), vocabulary):
+    for entry in Corpus(framework_folder(folder, vocabulary.framework), vocabulary):
         click.echo(f"{entry.name}  {len(entry.data)} bytes")
         for line in decoded_lines(describe(entry.sequence, vocabulary)):
             click.echo(f"  {line}")
@@ -44,13 +44,13 @@ def corpus_stats(folder: Path, framework: str, as_json: bool) -> None:
     """Tell what the sequences in FOLDER are made of. Nothing of it is run."""
     import json
 
-    from rondo.campaign.corpora import composition, framework_folder
+    from rondo.campaign.corpora import check_folders, composition, framework_folder
     from rondo.campaign.loading import load
     from rondo.search.corpus import Corpus
 
-    checked = _of(folder)
+    check_folders((folder,))  # before the framework is imported, which takes seconds
     vocabulary = load(framework).vocabulary()
-    figures = composition(Corpus(framework_folder(checked, vocabulary.framework), vocabulary))
+    figures = composition(Corpus(framework_folder(folder, vocabulary.framework), vocabulary))
     if as_json:
         click.echo(json.dumps(figures))
         return
@@ -109,11 +109,3 @@ def corpus_minimise(
         f" {merged.behaviours} behaviours{left_out}"
     )
     return EXIT_OK
-
-
-def _of(folder: Path) -> Path:
-    """Return `folder`. Raises CorpusError before a framework is imported where it is none."""
-    from rondo.campaign.corpora import check_folders
-
-    check_folders((folder,))
-    return folder

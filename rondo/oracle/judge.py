@@ -250,8 +250,8 @@ class Judge:
             if rule:
                 return Judgement(position, Verdict.DOCUMENTED, note=rule)
         reset, events = self.run.reset(position)
-        if reset.exception and reset.exception == found.exception:
-            rule = self._refused(reset, fresh=True) if expected.returned else ""
+        if expected.returned and not found.returned and reset.exception == found.exception:
+            rule = self._refused(reset, fresh=True)
             if rule:
                 return Judgement(position, Verdict.DOCUMENTED, reset=reset, note=rule)
         if not events.compilations and reset.returned:

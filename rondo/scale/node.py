@@ -69,6 +69,7 @@ class Node:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        figures = self.step()
-        shutil.rmtree(self._base, ignore_errors=True)
-        return figures
+        try:
+            return self.step()
+        finally:
+            shutil.rmtree(self._base, ignore_errors=True)

@@ -447,23 +447,22 @@ class ScriptWriter:
             lines += ['if arm == "reset":', "    torch._dynamo.reset()"]
         lines += program.judged.lines
         note = "" if stateless else "  # exposes"
-        if observed.kind == "raises":
+        if observed.kind == "raises" or self.plan.raising:
             written = steps.call(call, "f", program.judged, "out" if call.backward else "")
             written[0] += note
+            inside = [INDENT + line for line in written]
+            if self.plan.raising:
+                program.modules.add("contextlib")
+                suppressed = ["with contextlib.suppress(Exception):", *inside]
+                return [*lines, *suppressed, f"return {observed.expression}"]
             return [
                 *lines,
                 "try:",
-                *(INDENT + line for line in written),
+                *inside,
                 "except Exception as error:",
                 f'{INDENT}return f"raises {{type(error).__name__}}"',
                 'return "returns"',
             ]
-        if self.plan.raising:
-            program.modules.add("contextlib")
-            written = steps.call(call, "f", program.judged, "out" if call.backward else "")
-            written[0] += note
-            suppressed = ["with contextlib.suppress(Exception):", *(INDENT + x for x in written)]
-            return [*lines, *suppressed, f"return {observed.expression}"]
         detached = "" if observed.kind == "object" else ".detach().clone()"
         simple = observed.expression == "out" and not call.backward and not call.grad
         written = steps.call(call, "f", program.judged, "out")

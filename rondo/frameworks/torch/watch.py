@@ -17,6 +17,7 @@ from torch._dynamo import convert_frame, eval_frame, pgo
 from torch._dynamo import utils as dynamo_utils
 
 from rondo.frameworks.base import CallEvents
+from rondo.frameworks.shared.labels import bucket, scrub
 
 METRICS_LIMIT = 4096
 FRAME_WORK, NODE_WORK = 0.06, 0.022
@@ -25,23 +26,7 @@ is what a usual one over the smallest architecture takes: 15 and 5.6 ms, weighte
 34 random sequences on back end eager (correlation with the measured times 0.96)."""
 COUNTED = ("frames", "stats", "aot_autograd", "inductor")
 REASONS = ("graph_break", "unimplemented", "resumes")
-SPECIFIC = re.compile(r"0x[0-9a-f]+|\b\d[\d.]*(?:e[-+]?\d+)?\b")
-QUOTED = re.compile(r"'[^']*(?:/|<)[^']*'")
 GUARD_HEAD = re.compile(r"(___\w+|\w+(?:\.\w+)*)\(|( is not | is | == | != | not in | in )")
-
-
-def bucket(count: int) -> str:
-    """Return the power-of-two bucket of a count as text: 0, 1, 2, 3-4, 5-8, 9-16 ..."""
-    if count <= 2:
-        return str(count)
-    high = 1 << (count - 1).bit_length()
-    return f"{high // 2 + 1}-{high}"
-
-
-def scrub(text: str) -> str:
-    """Return the first line of `text` without numbers, ids and paths, shortened."""
-    line = text.split("  #")[0].strip().split("\n")[0]
-    return SPECIFIC.sub("N", QUOTED.sub("'...'", line))[:160]
 
 
 class Watcher:
