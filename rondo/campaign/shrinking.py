@@ -22,7 +22,7 @@ from rondo.findings.depth import compiled_anew
 from rondo.findings.replay import Replayable, read
 from rondo.findings.reproducer import Reproducer
 from rondo.findings.shorten import Progress, Shortened, Shortener
-from rondo.findings.trials import Trial, Trials
+from rondo.findings.trials import Showing, Trials
 from rondo.oracle.result import Result
 from rondo.sequences.codec import decode
 
@@ -95,7 +95,7 @@ class _Job:
     request: Request
     bench: Workbench
     replayable: Replayable
-    start: Trial
+    start: Showing
     environment: dict[str, str]
 
     def run(self, progress: Progress) -> Shrunk:
@@ -159,12 +159,12 @@ class _Job:
         )
 
 
-def shown_twice(bench: Workbench, replayable: Replayable) -> Trial:
+def shown_twice(bench: Workbench, replayable: Replayable) -> Showing:
     """Return the alarm that fresh processes show from the file's bytes; plain files: the first.
 
     Raises ReproducerError when they do not, or not all of them.
     """
-    shown: Trial | None = None
+    shown: Showing | None = None
     recorded = replayable.reproducer
     identity = recorded.identity if recorded else None
     for number in range(CONFIRMATIONS):
@@ -179,7 +179,7 @@ def shown_twice(bench: Workbench, replayable: Replayable) -> Trial:
             seen = "flaky: the bug does not always show" if number else "the bug does not show here"
             raise ReproducerError(f"{seen} ({_seen(result)}); nothing to shrink")
         identity = alarm.identity
-        shown = Trial(alarm, compiled_anew(result, alarm))
+        shown = Showing(alarm, compiled_anew(result, alarm))
     assert shown is not None
     return shown
 

@@ -53,6 +53,16 @@ def smaller_architecture(
     sequence: Sequence, step: int, vocabulary: Vocabulary
 ) -> Iterator[Sequence]:
     """Take an architecture further down the ladder, with and without the steps that change it."""
+    for smaller, without in _down_the_ladder(sequence, vocabulary):
+        yield without
+        if without != smaller:
+            yield smaller
+
+
+def _down_the_ladder(
+    sequence: Sequence, vocabulary: Vocabulary
+) -> Iterator[tuple[Sequence, Sequence]]:
+    """Yield `sequence` on each architecture below its own, with and without steps changing that."""
     own = sequence.subject.architecture
     for name in LADDER:
         if name == own:
@@ -61,9 +71,24 @@ def smaller_architecture(
             continue
         smaller = replace(sequence, subject=replace(sequence.subject, architecture=name))
         steps = tuple(s for s in sequence.steps if not (isinstance(s, Change) and s.target == own))
-        yield smaller.with_steps(steps)
-        if len(steps) < len(sequence.steps):
-            yield smaller
+        yield smaller, smaller.with_steps(steps)
+
+
+def inputs_for_parameters(
+    sequence: Sequence, step: int, vocabulary: Vocabulary
+) -> Iterator[Sequence]:
+    """Take an architecture further down the ladder and have calls want their inputs' gradients.
+
+    A gradient that is wrong needs something that it is of. An architecture's parameters are one
+    such thing and the inputs another: of two that can stand for each other, neither alone can go.
+    """
+    for _, smaller in _down_the_ladder(sequence, vocabulary):
+        steps = tuple(
+            replace(s, inputs_grad=1) if isinstance(s, Call) and s.backward else s
+            for s in smaller.steps
+        )
+        if steps != smaller.steps:
+            yield smaller.with_steps(steps)
 
 
 def drop_constructs(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
@@ -202,6 +227,7 @@ PASSES: tuple[Pass, ...] = (
     drop_constructs,
     delete_steps,
     plain_architecture,
+    inputs_for_parameters,
     usual_options,
     usual_operands,
     ordered_changes,

@@ -5,7 +5,9 @@ tries every single removal there is, so the result is 1-minimal by construction:
 construct, option, size or operand can go. A candidate counts only when an alarm of the same
 verdict, effect, place and exception shows. The first rounds demand the same exposing step as well,
 which keeps a sequence that holds two bugs on the one it started from; when nothing more can go that
-way, the last rounds let the exposing step change too.
+way, the next rounds let the exposing step change too. The last ones follow the bug to a more
+telling place, as long as it shows at its old one too: what differs in a buffer alone at low
+precision differs in the output as well at full precision, and is one bug.
 
 The key insight: candidates are judged in order, whoever runs them. With several workers the next
 few are run at the same time, but the first that shows the bug is taken and not the first to finish,
@@ -15,13 +17,15 @@ so the result does not depend on the number of workers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import IntEnum
 from itertools import islice
 
-from rondo.findings.bucket import find_alarm, without_constructs
+from rondo.findings.bucket import akin, find_alarm, without_constructs
 from rondo.findings.depth import compiled_anew, drops_before
 from rondo.findings.passes import PASSES, Pass, single_removals
-from rondo.findings.trials import Trial, Trials
+from rondo.findings.trials import Showing, Trials
+from rondo.oracle.compare import place_of, rank_of
 from rondo.oracle.result import Alarm, Identity, Result
 from rondo.sequences.codec import decode, encode
 from rondo.sequences.step import Sequence, normalise
@@ -38,6 +42,14 @@ ExecuteAll = Callable[[list[bytes]], list[Result | None]]
 
 Progress = Callable[[int, int], None]
 """Called with the current number of steps and of executions so far."""
+
+
+class Freedom(IntEnum):
+    """What may be another than at the start, once nothing more can go without."""
+
+    NOTHING = 0
+    EXPOSING_STEP = 1
+    PLACE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +104,9 @@ class Shortener:
         self._width = width
         self._budget = budget
         self._progress = progress
-        self._strict = True
+        self._freedom = Freedom.NOTHING
         if encode(self.best) not in self.trials:
-            self.trials.add(encode(self.best), Trial(alarm, anew))
+            self.trials.add(encode(self.best), (Showing(alarm, anew),))
 
     def run(self) -> Shortened:
         """Shorten until nothing more can go or the budget of executions is spent.
@@ -142,8 +154,8 @@ class Shortener:
         return self._budget is not None and self.executions >= self._budget
 
     def _rounds(self) -> None:
-        """Repeat the passes until nothing changes, first with the exposing step kept."""
-        for self._strict in (True, False):
+        """Repeat the passes until nothing changes, with more freedom each time."""
+        for self._freedom in Freedom:
             while self._round():
                 pass
 
@@ -166,28 +178,41 @@ class Shortener:
         while ahead := list(islice(valid, self._width)):
             self._try_all(ahead)
             for candidate in ahead:
-                trial = self._taken(candidate)
-                if trial is not None and candidate != self.best:
-                    self.best, self.alarm, self.anew = candidate, trial.alarm, trial.anew
+                shown = self._taken(candidate)
+                if shown is not None and candidate != self.best:
+                    self.best, self.alarm, self.anew = candidate, shown.alarm, shown.anew
+                    self.identity = replace(self.identity, place=shown.alarm.identity.place)
                     self._tell()
                     return True
         return False
 
-    def _taken(self, candidate: Sequence) -> Trial | None:
-        """Return what `candidate` showed if that lets it be taken."""
-        trial = self.trials.get(encode(candidate))
-        if trial is None or self._shallower(candidate, trial):
-            return None
-        if self._strict and trial.alarm.identity.exposing != self.identity.exposing:
-            return None
-        return trial
+    def _taken(self, candidate: Sequence) -> Showing | None:
+        """Return what of a candidate lets it be taken, what the same step exposes first."""
+        showings = [
+            shown
+            for shown in self.trials.get(encode(candidate))
+            if self._same(shown.alarm) and not self._shallower(candidate, shown)
+        ]
+        exposing = self.identity.exposing
+        exposed = [each for each in showings if each.alarm.identity.exposing == exposing]
+        if self._freedom is Freedom.NOTHING:
+            showings = exposed
+        return next(iter(exposed or showings), None)
 
-    def _shallower(self, candidate: Sequence, trial: Trial) -> bool:
+    def _same(self, alarm: Alarm) -> bool:
+        """Whether an alarm is the bug, where it was or, with that freedom, where it tells more."""
+        place = alarm.identity.place
+        if place == self.identity.place or self._freedom is not Freedom.PLACE:
+            return place == self.identity.place
+        differing = {place_of(each.path) for each in alarm.differences}
+        return self.identity.place in differing and rank_of(place) < rank_of(self.identity.place)
+
+    def _shallower(self, candidate: Sequence, shown: Showing) -> bool:
         """Whether a drop of retained state went, and with it the layer that the bug lies in."""
-        if not self.anew or trial.anew is not False:
+        if not self.anew or shown.anew is not False:
             return False
         now = drops_before(self.best, self.alarm.step, self.vocabulary)
-        return now != drops_before(candidate, trial.alarm.step, self.vocabulary)
+        return now != drops_before(candidate, shown.alarm.step, self.vocabulary)
 
     def _try_all(self, candidates: list[Sequence]) -> None:
         """Execute those that were not tried before, as far as the budget goes."""
@@ -199,11 +224,8 @@ class Shortener:
             return
         self.executions += len(fresh)
         for data, result in zip(fresh, self._execute_all(fresh), strict=True):
-            alarm = self._shown(result)
-            trial = None
-            if alarm is not None and result is not None:
-                trial = Trial(alarm, compiled_anew(result, alarm))
-            self.trials.add(data, trial, unclear=trial is None and self._unclear(result))
+            shown = self._shown(result)
+            self.trials.add(data, shown, unclear=not shown and self._unclear(result))
         self._tell()
 
     def _unclear(self, result: Result | None) -> bool:
@@ -214,12 +236,15 @@ class Shortener:
         if self._progress is not None:
             self._progress(len(self.best.steps), self.executions)
 
-    def _shown(self, result: Result | None) -> Alarm | None:
-        """Return the alarm of the same bug, preferably exposed by the same step."""
+    def _shown(self, result: Result | None) -> tuple[Showing, ...]:
+        """Return the alarms of the bug's kind, wherever they show."""
         if result is None:
-            return None
-        same = find_alarm(result, self.identity, strict=True)
-        return same or find_alarm(result, self.identity, strict=False)
+            return ()
+        return tuple(
+            Showing(alarm, compiled_anew(result, alarm))
+            for alarm in result.alarms
+            if akin(replace(alarm.identity, place=self.identity.place), self.identity)
+        )
 
 
 def shorten(

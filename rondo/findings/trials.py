@@ -3,9 +3,10 @@
     file   = header trial*          each one msgpack object
     header = {"format": "rondo-trials", "version": 1, "start": bytes, "identity": {...},
               "environment": {...}}
-    trial  = [bytes, shown, anew]   an alarm as a map: step, identity, differences; nil when the bug
-                                    was gone; false when that could not be told. Then whether the
-                                    exposing call was compiled: true, false or nil
+    trial  = [bytes, showings]      false when nothing can be said, else an array of [alarm, anew],
+                                    empty when the bug was gone: an alarm as a map of step, identity
+                                    and differences; whether the exposing call was compiled: true,
+                                    false or nil
 
 The key insight: shortening is a function of its start and of what candidates show, so the trials
 are all the state that it has. Resuming is starting again with the answers at hand: no execution is
@@ -26,27 +27,29 @@ from rondo.findings.reproducer import LONGEST, WIDEST, text_record
 from rondo.oracle.result import Alarm, Difference, Identity
 
 FORMAT = "rondo-trials"
-VERSION = 1
+VERSION = 2
 LARGEST = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """The alarm that a candidate showed, and whether its exposing call was compiled anew."""
+class Showing:
+    """An alarm that a candidate showed, and whether its exposing call was compiled anew."""
 
     alarm: Alarm
     anew: bool | None = None
 
 
 class Trials:
-    """Candidates that were tried: bytes to what they showed, None where the bug was gone.
+    """Candidates that were tried: bytes to what they showed, nothing where the bug was gone.
 
-    `unclear` holds those of which nothing can be said: they died or could not be executed.
+    What is kept does not depend on which alarm was looked for at the time, so that it holds when a
+    bug is followed to a more telling place. `unclear` holds those of which nothing can be said:
+    they died or could not be executed.
     """
 
     def __init__(self) -> None:
         self.unclear: set[bytes] = set()
-        self._known: dict[bytes, Trial | None] = {}
+        self._known: dict[bytes, tuple[Showing, ...]] = {}
         self._file: BinaryIO | None = None
 
     def __contains__(self, data: bytes) -> bool:
@@ -55,16 +58,16 @@ class Trials:
     def __len__(self) -> int:
         return len(self._known)
 
-    def get(self, data: bytes) -> Trial | None:
-        """Return what `data` showed; None when the bug was gone, or it was not tried."""
-        return self._known.get(data)
+    def get(self, data: bytes) -> tuple[Showing, ...]:
+        """Return what `data` showed; nothing when the bug was gone, or it was not tried."""
+        return self._known.get(data, ())
 
-    def add(self, data: bytes, trial: Trial | None, *, unclear: bool = False) -> None:
+    def add(self, data: bytes, shown: tuple[Showing, ...], *, unclear: bool = False) -> None:
         """Remember what `data` showed, in the file too if there is one."""
-        self._note(data, trial, unclear)
+        self._note(data, shown, unclear)
         if self._file is not None:
-            shown = False if unclear else trial and asdict(trial.alarm)
-            self._file.write(msgpack.packb([data, shown, trial and trial.anew]))
+            showings = False if unclear else [[asdict(each.alarm), each.anew] for each in shown]
+            self._file.write(msgpack.packb([data, showings]))
             self._file.flush()
 
     def forget_unclear(self) -> None:
@@ -73,8 +76,8 @@ class Trials:
             del self._known[data]
         self.unclear.clear()
 
-    def _note(self, data: bytes, trial: Trial | None, unclear: bool) -> None:
-        self._known[data] = trial
+    def _note(self, data: bytes, shown: tuple[Showing, ...], unclear: bool) -> None:
+        self._known[data] = shown
         (self.unclear.add if unclear else self.unclear.discard)(data)
 
     def keep_in(self, path: Path, header: dict[str, Any], *, resume: bool) -> int:
@@ -129,9 +132,10 @@ class Trials:
         end: int = reader.tell()
         while True:
             try:
-                data, shown, anew = reader.unpack()
-                trial = None if shown is None or shown is False else _trial(shown, anew)
-                self._note(_bytes(data), trial, shown is False)
+                data, showings = reader.unpack()
+                unclear = showings is False
+                shown = () if unclear else tuple(_showing(*each) for each in showings)
+                self._note(_bytes(data), shown, unclear)
             except (KeyError, TypeError, ValueError, msgpack.UnpackException):
                 return end
             end = reader.tell()
@@ -143,9 +147,9 @@ def _bytes(data: object) -> bytes:
     return data
 
 
-def _trial(fields: dict[str, Any], anew: object) -> Trial:
+def _showing(fields: dict[str, Any], anew: object) -> Showing:
     if anew is not None and not isinstance(anew, bool):
         raise TypeError("compiled anew, not, or unknown")
     differences = tuple(text_record(Difference, each) for each in fields["differences"])
     identity = text_record(Identity, fields["identity"])
-    return Trial(Alarm(int(fields["step"]), identity, differences), anew)
+    return Showing(Alarm(int(fields["step"]), identity, differences), anew)

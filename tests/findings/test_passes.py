@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from rondo.findings.passes import (
     LADDER,
     PASSES,
+    inputs_for_parameters,
     ordered_changes,
     plain_architecture,
     single_removals,
@@ -128,6 +129,16 @@ def test_a_construct_that_only_carries_a_bug_gives_way_to_an_architecture() -> N
     calls = passive.with_steps((Call(), Call()))
     for own in (active, calls):
         assert list(plain_architecture(own, 1, VOCABULARY)) == []
+
+
+def test_inputs_stand_in_for_the_parameters_of_an_architecture() -> None:
+    steps = (Call(), Change("cnn"), Call(backward=2))
+    sequence = Sequence(SubjectSpec("cnn", ("counter",)), Options(), steps)
+    (found,) = inputs_for_parameters(sequence, 2, VOCABULARY)
+    assert found.subject == SubjectSpec("mlp", ("counter",))
+    assert found.steps == (Call(), Call(backward=2, inputs_grad=1))
+    forward = sequence.with_steps((Call(), Call(grad=1)))
+    assert list(inputs_for_parameters(forward, 1, VOCABULARY)) == []
 
 
 @pytest.mark.parametrize("width", [1, 2, 5])

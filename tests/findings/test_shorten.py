@@ -8,7 +8,7 @@ import pytest
 
 from rondo.findings.bucket import akin, bucket_of, find_alarm
 from rondo.findings.shorten import Shortened, explained_by, shorten
-from rondo.oracle.result import Result
+from rondo.oracle.result import Alarm, Difference, Identity, Result
 from rondo.oracle.run import execute
 from rondo.sequences.codec import decode, encode
 from rondo.sequences.step import Call, Change, Options, Sequence, Step, SubjectSpec, normalise
@@ -74,6 +74,44 @@ def test_the_same_bug_at_the_end_as_at_the_start() -> None:
     first = shorten(both, alarms[0], run, VOCABULARY)
     assert first.alarm.identity.exposing == "call(sizes)"
     assert decode(first.data, VOCABULARY).subject.constructs == ("batch_mean",)
+
+
+def two_places(data: bytes, *, other: bool = False) -> Result:
+    """A buffer is wrong after a change; at full precision the output is as well.
+
+    With `other`, an output is wrong on its own as soon as there is no change.
+    """
+    sequence = decode(data, VOCABULARY)
+    changed = any(isinstance(step, Change) for step in sequence.steps)
+    last = len(sequence.steps) - 1
+    call = sequence.steps[last]
+    if not isinstance(call, Call) or not (changed or other):
+        return Result("agree")
+    places = ["buffer"] if changed else ["output"]
+    if changed and not call.dtype and not other:
+        places.insert(0, "output")
+    rows = tuple(Difference(f"{place}[0]", "value", "1", "2") for place in places)
+    identity = Identity("stateful", "value", "shallow", places[0], "stale_scale.set_factor")
+    return Result("stateful", (Alarm(last, identity, rows),))
+
+
+def test_a_bug_is_followed_to_where_it_tells_more() -> None:
+    """Without that, low precision would be one bug and full precision another."""
+    data = encoded(("scale", "stale_scale"), *STALE, Call(dtype=2, values=2))
+    assert two_places(data).alarms[0].identity.place == "buffer"
+    short = shorten(data, two_places(data).alarms[0], two_places, VOCABULARY)
+    assert (short.alarm.identity.place, short.minimal) == ("output", True)
+    assert short.data == encoded(("stale_scale",), Change("stale_scale", 0, 0), Call())
+
+
+def test_a_bug_is_not_mistaken_for_one_that_shows_only_elsewhere() -> None:
+    data = encoded(("stale_scale",), *STALE, Call(dtype=2))
+
+    def run_other(data: bytes) -> Result:
+        return two_places(data, other=True)
+
+    short = shorten(data, run_other(data).alarms[0], run_other, VOCABULARY)
+    assert (short.alarm.identity.place, short.steps_after) == ("buffer", 2)
 
 
 def test_a_budget_ends_shortening_with_a_sequence_that_still_shows_the_bug() -> None:

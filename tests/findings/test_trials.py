@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import ReproducerError
-from rondo.findings.trials import Trial, Trials
+from rondo.findings.trials import Showing, Trials
 from rondo.oracle.result import Alarm, Difference, Identity
 
 ALARM = Alarm(
     2, Identity("stateful", "value", "eager", "output", "x.y"), (Difference("a", "b", "c", "d"),)
 )
-SHOWN = Trial(ALARM, True)
+SHOWN = (Showing(ALARM, True), Showing(ALARM, None))
 HEADER = {"start": b"abc", "identity": {"verdict": "stateful"}, "environment": {"toy": "1"}}
 
 
@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
     trials = Trials()
     assert trials.keep_in(path, HEADER, resume=True) == 0
     trials.add(b"one", SHOWN)
-    trials.add(b"two", None)
+    trials.add(b"two", ())
     trials.close()
     return path
 
@@ -37,7 +37,7 @@ def resumed(path: Path) -> Trials:
 
 def test_trials_come_back(path: Path) -> None:
     trials = resumed(path)
-    assert (len(trials), trials.get(b"one"), trials.get(b"two")) == (2, SHOWN, None)
+    assert (len(trials), trials.get(b"one"), trials.get(b"two")) == (2, SHOWN, ())
     assert b"two" in trials
     assert b"three" not in trials
 
@@ -45,10 +45,10 @@ def test_trials_come_back(path: Path) -> None:
 def test_unclear_ones_come_back_as_such(path: Path) -> None:
     trials = Trials()
     trials.keep_in(path, HEADER, resume=True)
-    trials.add(b"three", None, unclear=True)
+    trials.add(b"three", (), unclear=True)
     trials.close()
     again = resumed(path)
-    assert (again.unclear, again.get(b"three"), b"three" in again) == ({b"three"}, None, True)
+    assert (again.unclear, again.get(b"three"), b"three" in again) == ({b"three"}, (), True)
     again.forget_unclear()
     assert (again.unclear, b"three" in again, b"two" in again) == (set(), False, True)
 

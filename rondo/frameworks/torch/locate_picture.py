@@ -61,6 +61,11 @@ OF_MODULES = (
 )
 """Bookkeeping of nn.Module; hooks are looked at by their number."""
 
+COMPILERS = frozenset(["_dynamo_static_input_type", "_dynamo_propagated_dynamic_indices"])
+"""What compiling by itself notes on tensors: Dynamo on every parameter and buffer, AOTAutograd on
+what it returns. A program that has not changed has these on it afterwards. The marks that a user
+sets (`mark_dynamic` and its kin) have other names, and are looked at."""
+
 STATE, VALUES, RNG, INPUT, AMBIENT = "state", "values", "random state", "input", "mode"
 
 
@@ -147,7 +152,8 @@ class Painter:
         if isinstance(value, partial):
             return [("func", value.func), ("args", value.args), ("keywords", value.keywords)]
         if isinstance(value, Tensor):
-            return list(getattr(value, "__dict__", {}).items())
+            own = getattr(value, "__dict__", {})
+            return [(name, each) for name, each in own.items() if name not in COMPILERS]
         if type(value).__module__ in {file.__name__ for file in self.files.values()} | {
             "torch.amp.autocast_mode"
         }:
