@@ -77,12 +77,14 @@ def _down_the_ladder(
 def inputs_for_parameters(
     sequence: Sequence, step: int, vocabulary: Vocabulary
 ) -> Iterator[Sequence]:
-    """Take an architecture further down the ladder and have calls want their inputs' gradients.
+    """Have calls want their inputs' gradients, without a construct or on a smaller architecture.
 
-    A gradient that is wrong needs something that it is of. An architecture's parameters are one
-    such thing and the inputs another: of two that can stand for each other, neither alone can go.
+    A gradient that is wrong needs something that it is of. The parameters of an architecture, or of
+    a construct that only carries them, are one such thing and the inputs another: of two that can
+    stand for each other, neither alone can go.
     """
-    for _, smaller in _down_the_ladder(sequence, vocabulary):
+    without = [without_constructs(sequence, [name]) for name in sequence.subject.constructs]
+    for smaller in (*without, *(each for _, each in _down_the_ladder(sequence, vocabulary))):
         steps = tuple(
             replace(s, inputs_grad=1) if isinstance(s, Call) and s.backward else s
             for s in smaller.steps

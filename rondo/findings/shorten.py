@@ -7,7 +7,8 @@ verdict, effect, place and exception shows. The first rounds demand the same exp
 which keeps a sequence that holds two bugs on the one it started from; when nothing more can go that
 way, the next rounds let the exposing step change too. The last ones follow the bug to a more
 telling place, as long as it shows at its old one too: what differs in a buffer alone at low
-precision differs in the output as well at full precision, and is one bug.
+precision differs in the output as well at full precision, and is one bug. So is what shows in a
+generator's state alone once something else has made the output not depend on what it drew.
 
 The key insight: candidates are judged in order, whoever runs them. With several workers the next
 few are run at the same time, but the first that shows the bug is taken and not the first to finish,
@@ -181,7 +182,8 @@ class Shortener:
                 shown = self._taken(candidate)
                 if shown is not None and candidate != self.best:
                     self.best, self.alarm, self.anew = candidate, shown.alarm, shown.anew
-                    self.identity = replace(self.identity, place=shown.alarm.identity.place)
+                    told = shown.alarm.identity
+                    self.identity = replace(self.identity, place=told.place, effect=told.effect)
                     self._tell()
                     return True
         return False
@@ -201,11 +203,13 @@ class Shortener:
 
     def _same(self, alarm: Alarm) -> bool:
         """Whether an alarm is the bug, where it was or, with that freedom, where it tells more."""
-        place = alarm.identity.place
-        if place == self.identity.place or self._freedom is not Freedom.PLACE:
-            return place == self.identity.place
-        differing = {place_of(each.path) for each in alarm.differences}
-        return self.identity.place in differing and rank_of(place) < rank_of(self.identity.place)
+        told, own = alarm.identity, self.identity
+        if (told.place, told.effect) == (own.place, own.effect):
+            return True
+        if self._freedom is not Freedom.PLACE or rank_of(told.place) >= rank_of(own.place):
+            return False
+        differing = {(place_of(each.path), each.effect) for each in alarm.differences}
+        return (own.place, own.effect) in differing
 
     def _shallower(self, candidate: Sequence, shown: Showing) -> bool:
         """Whether a drop of retained state went, and with it the layer that the bug lies in."""
@@ -237,13 +241,14 @@ class Shortener:
             self._progress(len(self.best.steps), self.executions)
 
     def _shown(self, result: Result | None) -> tuple[Showing, ...]:
-        """Return the alarms of the bug's kind, wherever they show."""
+        """Return the alarms that may be the bug's, wherever they show."""
         if result is None:
             return ()
+        own = self.identity
         return tuple(
             Showing(alarm, compiled_anew(result, alarm))
             for alarm in result.alarms
-            if akin(replace(alarm.identity, place=self.identity.place), self.identity)
+            if akin(replace(alarm.identity, place=own.place, effect=own.effect), own)
         )
 
 

@@ -131,12 +131,18 @@ def test_a_construct_that_only_carries_a_bug_gives_way_to_an_architecture() -> N
         assert list(plain_architecture(own, 1, VOCABULARY)) == []
 
 
-def test_inputs_stand_in_for_the_parameters_of_an_architecture() -> None:
+def test_inputs_stand_in_for_the_parameters_of_constructs_and_architectures() -> None:
     steps = (Call(), Change("cnn"), Call(backward=2))
-    sequence = Sequence(SubjectSpec("cnn", ("counter",)), Options(), steps)
-    (found,) = inputs_for_parameters(sequence, 2, VOCABULARY)
-    assert found.subject == SubjectSpec("mlp", ("counter",))
-    assert found.steps == (Call(), Call(backward=2, inputs_grad=1))
+    sequence = Sequence(SubjectSpec("cnn", ("counter", "factor")), Options(), steps)
+    found = list(inputs_for_parameters(sequence, 2, VOCABULARY))
+    wanting = Call(backward=2, inputs_grad=1)
+    assert [each.subject for each in found] == [
+        SubjectSpec("cnn", ("factor",)),
+        SubjectSpec("cnn", ("counter",)),
+        SubjectSpec("mlp", ("counter", "factor")),
+    ]
+    assert found[0].steps == (Call(), Change("cnn"), wanting)
+    assert found[2].steps == (Call(), wanting)
     forward = sequence.with_steps((Call(), Call(grad=1)))
     assert list(inputs_for_parameters(forward, 1, VOCABULARY)) == []
 

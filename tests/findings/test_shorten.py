@@ -90,8 +90,10 @@ def two_places(data: bytes, *, other: bool = False) -> Result:
     places = ["buffer"] if changed else ["output"]
     if changed and not call.dtype and not other:
         places.insert(0, "output")
-    rows = tuple(Difference(f"{place}[0]", "value", "1", "2") for place in places)
-    identity = Identity("stateful", "value", "shallow", places[0], "stale_scale.set_factor")
+    effects = {"output": "value", "buffer": "fact"}
+    rows = tuple(Difference(f"{place}[0]", effects[place], "1", "2") for place in places)
+    effect, exposing = effects[places[0]], "stale_scale.set_factor"
+    identity = Identity("stateful", effect, "shallow", places[0], exposing)
     return Result("stateful", (Alarm(last, identity, rows),))
 
 
