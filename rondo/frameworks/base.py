@@ -7,6 +7,7 @@ events. Everything a verb returns is plain data; the campaign never sees a tenso
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -137,6 +138,8 @@ class Framework(ABC):
     """An adapter to one compiler stack."""
 
     name: ClassVar[str]
+    no_kernel: ClassVar[re.Pattern[str] | None] = None
+    """What the message of an eager call says when no kernel takes its dtypes."""
 
     @abstractmethod
     def vocabulary(self) -> Vocabulary:
@@ -178,6 +181,14 @@ class Framework(ABC):
         `fresh`: it is what a reset arm shows, so that nothing retained can be to blame for it.
         """
         return ""
+
+    def cannot(self, observation: Observation) -> str:
+        """Return that eager itself has no kernel for a call that raised there, or an empty text.
+
+        A compiler that can do what eager cannot has made nothing wrong.
+        """
+        found = self.no_kernel.search(observation.message) if self.no_kernel else None
+        return f"eager has no kernel: {found[0]}" if found else ""
 
     def refusals(self) -> Sequence[Refusal]:
         """Return the rules that `documented` goes by, for the table of limitations."""

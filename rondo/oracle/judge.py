@@ -264,10 +264,12 @@ class Judge:
             if rule:
                 return Judgement(position, Verdict.DOCUMENTED, reset=reset, note=rule)
             verdict = Verdict.STATEFUL
-        elif self._alike(reset, found):
-            verdict = Verdict.STATELESS
         else:
-            verdict = Verdict.SPLIT
+            lacking = "" if expected.returned else self.run.framework.cannot(expected)
+            if lacking and found.returned:
+                return Judgement(position, Verdict.NOT_COMPARABLE, reset=reset, note=lacking)
+            alike = self._alike(reset, found)
+            verdict = Verdict.STATELESS if alike else Verdict.SPLIT
         return self._alarm(verdict, position, difference, expected, found, reset)
 
     def _moving(self, position: int, expected: Observation) -> frozenset[str]:

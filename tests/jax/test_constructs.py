@@ -112,3 +112,10 @@ def test_a_change_that_jax_does_see_is_no_limitation() -> None:
         .call()
     )
     assert judged(writer).verdict == "agree"
+
+
+@pytest.mark.parametrize("name", ["python_random", "call_counter"])
+def test_side_effects_of_tracing_ahead_are_those_of_a_trace(name: str) -> None:
+    writer = Writer(VOCABULARY, "identity", name)
+    writer.change("compiler", "ahead_of_time", 1).change("compiler", "clear_own", 0).call()
+    assert judged(writer).verdict == "documented"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from functools import partial
 
 import pytest
 
@@ -12,7 +14,16 @@ from rondo.oracle.run import Run, Settings, execute
 from rondo.oracle.scripted import judged
 from rondo.sequences.codec import encode
 from rondo.sequences.step import Call, Change, Options, Sequence, Step, SubjectSpec, normalise
-from tests.toy_framework import Entry, Scale, ToyFramework, ToyProgram, Trace
+from tests.toy_framework import (
+    Code,
+    Entry,
+    Part,
+    Scale,
+    StaleScale,
+    ToyFramework,
+    ToyProgram,
+    Trace,
+)
 
 
 @pytest.fixture
@@ -136,6 +147,39 @@ def test_an_exception_of_chance_is_not_comparable(
     raising = itertools.cycle((1, 0))
     monkeypatch.setattr(Scale, "run", lambda self, values: [1 / next(raising)])
     assert run(toy, ("scale",), Call()).verdict == "not comparable"
+
+
+def lacking_kernels(self: Part, values: list[float]) -> list[float]:
+    raise ZeroDivisionError("no kernel takes these")
+
+
+def test_what_eager_has_no_kernel_for_is_not_comparable(
+    toy: ToyFramework, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Scale, "run", lacking_kernels)
+    assert run(toy, ("scale",), Call()).verdict == "stateless"
+    monkeypatch.setattr(ToyFramework, "no_kernel", re.compile("no kernel takes .*"))
+    result = run(toy, ("scale",), Call())
+    assert (result.verdict, result.steps[0].note) == (
+        "not comparable",
+        "eager has no kernel: no kernel takes these",
+    )
+
+
+def test_stale_code_that_can_do_what_eager_cannot_is_still_stateful(
+    toy: ToyFramework, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Part, values: list[float]) -> list[float]:
+        return lacking_kernels(self, values) if self.factor == 0.5 else values
+
+    def trace(self: Part, trace: Trace) -> Code:
+        return partial(refuse, self) if self.factor == 0.5 else lambda values: values
+
+    monkeypatch.setattr(ToyFramework, "no_kernel", re.compile("no kernel takes .*"))
+    monkeypatch.setattr(StaleScale, "run", refuse)
+    monkeypatch.setattr(StaleScale, "trace", trace)
+    steps = (Call(), Change("stale_scale", 0, 0), Call())
+    assert run(toy, ("stale_scale",), *steps).verdict == "stateful"
 
 
 def test_an_exception_of_compiled_code_is_no_chance_whatever_eager_returns(

@@ -163,3 +163,15 @@ def test_the_documentation_lists_exactly_these_constructs() -> None:
         f" {'yes' if construct.guarded else 'no'} |"
         for construct in VOCABULARY.constructs
     ]
+
+
+@pytest.mark.parametrize("name", ["python_random", "side_effect"])
+def test_side_effects_of_compiling_ahead_are_those_of_a_program(name: str) -> None:
+    writer = Writer(VOCABULARY, "identity", name, backend="ast")
+    writer.change("compiler", "compile_ahead").change("compiler", "forget_programs").call()
+    assert judged(writer).verdict == "documented"
+
+
+def test_what_eager_has_no_kernel_for_is_not_comparable() -> None:
+    writer = Writer(VOCABULARY, "identity", "user_hook").call(dtype="bfloat16")
+    assert judged(writer).verdict == "not comparable"

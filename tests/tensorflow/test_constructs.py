@@ -13,6 +13,7 @@ if not is_installed("tensorflow"):
     pytest.skip("tensorflow is not installed", allow_module_level=True)
 
 from rondo.frameworks.tensorflow.kinds import CAPTURED, SIDE_EFFECT
+from rondo.oracle.observation import Observation
 from rondo.oracle.result import Result
 from rondo.oracle.run import Settings, execute
 from rondo.sequences.codec import encode
@@ -178,3 +179,25 @@ def test_dropping_one_layer_cures(name: str, value: int, cure: str) -> None:
     assert verdicts.pop("kernels") == "stateful"
     assert verdicts.pop("all traces") == "agree"
     assert [layer for layer, verdict in verdicts.items() if verdict == "agree"] == [cure]
+
+
+@pytest.mark.parametrize("name", ["python_random", "side_effect"])
+def test_side_effects_of_tracing_ahead_are_those_of_a_trace(name: str) -> None:
+    writer = Writer(VOCABULARY, "identity", name)
+    writer.change("compiler", "trace_ahead", 0).change("compiler", "forget_outermost").call()
+    assert judged(writer).verdict == "documented"
+
+
+def test_tracing_ahead_without_side_effects_covers_no_fault() -> None:
+    writer = Writer(VOCABULARY, "identity", "keras_epsilon").change("compiler", "trace_ahead", 0)
+    writer.change("keras_epsilon", "set_epsilon", 0).call()
+    assert judged(writer).verdict == "stateful"
+
+
+def test_a_kernel_that_is_missing_is_known_by_its_message() -> None:
+    import tensorflow as tf  # the adapter starts it with an environment of its own
+
+    with pytest.raises(tf.errors.OpError) as raised:
+        tf.linalg.inv(tf.cast(tf.eye(3), tf.bfloat16))
+    said = Observation({}, returned=False, exception="OpError", message=str(raised.value))
+    assert FRAMEWORK.cannot(said).startswith("eager has no kernel")

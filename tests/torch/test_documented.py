@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
+import torch
 from click.testing import CliRunner
 
 from rondo.commands import documented as documented_command
@@ -130,3 +131,11 @@ def test_the_command_lists_them() -> None:
     assert shown.splitlines()[-1] == f"{count} documented limitations of torch"
     found = json.loads(CliRunner().invoke(documented_command.command, ["--json"]).output)
     assert len(found["limitations"]) == len(documented_rules(FRAMEWORK))
+
+
+def test_a_kernel_that_is_missing_is_known_by_its_message() -> None:
+    with pytest.raises(NotImplementedError) as raised:
+        torch.geqrf(torch.eye(3).bfloat16())
+    said = Observation({}, returned=False, exception="X", message=str(raised.value))
+    assert FRAMEWORK.cannot(said).startswith("eager has no kernel")
+    assert FRAMEWORK.cannot(replace(said, message="shapes do not match")) == ""

@@ -300,12 +300,20 @@ class JaxProgram(Program):
         can make such a trace stale.
         """
         if compiled:
-            if self._side_effects and SIDE_EFFECT in self.settings.anew:
+            if self.repeats_side_effects:
                 self._trace_anew()
             return
         if not self._uncached or self._impure:
             jax.clear_caches()
             self._uncached = True
+
+    @property
+    def repeats_side_effects(self) -> bool:
+        """Whether side effects happen at each call: that only a trace runs them is set aside.
+
+        Then nothing may be traced ahead of a call either: no eager code would run.
+        """
+        return self._side_effects and SIDE_EFFECT in self.settings.anew
 
     def _trace_anew(self) -> None:
         jax.clear_caches()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import logging
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -48,6 +49,7 @@ class PaddleFramework(Framework):
     """paddle.jit.to_static on CPU."""
 
     name = "paddle"
+    no_kernel = re.compile(r"kernel `?\w+`? is not registered")
 
     def __init__(self) -> None:
         logging.getLogger("Dynamic-to-Static").setLevel(logging.CRITICAL)

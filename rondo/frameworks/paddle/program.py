@@ -165,9 +165,17 @@ class PaddleProgram(Program):
             thread.join()
         else:
             run()
-        if compiled and self._side_effects and SIDE_EFFECT in self.settings.anew:
+        if compiled and self.repeats_side_effects:
             self._stale = True
         return arguments, outcome
+
+    @property
+    def repeats_side_effects(self) -> bool:
+        """Whether side effects happen at each call: that only a trace runs them is set aside.
+
+        Then nothing may be traced ahead of a call either: no eager code would run.
+        """
+        return self._side_effects and SIDE_EFFECT in self.settings.anew
 
     def _observe(self, call: Call, arguments: tuple[object, ...], outcome: _Outcome) -> Observation:
         error = outcome.error

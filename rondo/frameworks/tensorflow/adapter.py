@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -19,6 +20,7 @@ from rondo.frameworks.tensorflow.changes.program import PROGRAM
 from rondo.frameworks.tensorflow.documented import ABLATIONS, RULES, documented_rule
 from rondo.frameworks.tensorflow.environment import describe_environment
 from rondo.frameworks.tensorflow.functions import follow_functions, reset_functions
+from rondo.frameworks.tensorflow.pictures import forget_effects
 from rondo.frameworks.tensorflow.program import Catalogue, CompileSettings, TensorFlowProgram
 from rondo.frameworks.tensorflow.subject import as_callable
 from rondo.frameworks.tensorflow.warm import convert_functions, import_compiler, set_threads
@@ -52,6 +54,10 @@ class TensorFlowFramework(Framework):
     """tf.function and Keras on CPU."""
 
     name = "tensorflow"
+    no_kernel = re.compile(
+        r"Value for attr '\w+' of \w+ is not in the list of allowed values"
+        r"|Could not find device for node"
+    )
 
     def __init__(self) -> None:
         from rondo.frameworks.tensorflow import layers
@@ -103,6 +109,7 @@ class TensorFlowFramework(Framework):
     def session(self, sequence: StepSequence) -> Iterator[None]:
         """Start with empty traces; afterwards drop them, and put all ambient state back."""
         warnings.simplefilter("ignore")
+        forget_effects()
         self.reset()
         with ambient(sequence.subject.seed):
             try:

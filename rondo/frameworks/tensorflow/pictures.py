@@ -42,6 +42,8 @@ class Trigger(Enum):
 
 
 _active: list[Trigger] = []
+_effects_ahead = [False]
+"""Whether tracing ahead of a call has run side effects in this session."""
 
 
 @contextmanager
@@ -52,6 +54,11 @@ def tracing_again(trigger: Trigger) -> Iterator[None]:
         yield
     finally:
         _active.pop()
+
+
+def forget_effects() -> None:
+    """Know of no side effects: a session begins."""
+    _effects_ahead[0] = False
 
 
 class Tracker:
@@ -83,6 +90,22 @@ class Tracker:
             self._after = Picture(self._roots())
             before = self._before
             self._draws |= before is not None and before.random != self._after.random
+
+    @contextmanager
+    def ahead(self) -> Iterator[bool]:
+        """Trace ahead of a call in here, if told to.
+
+        That runs side effects which eager code does not run before the call. So a run in which side
+        effects happen as in eager code traces nothing ahead, if it was seen before that there are.
+        """
+        lifted = bool(_active) and _active[-1] is Trigger.CHANGED_WITHIN
+        if lifted and _effects_ahead[0]:
+            yield False
+            return
+        before = Picture(self._roots())
+        yield True
+        if Picture(self._roots()).differs(before, draws=True, keras_too=False):
+            _effects_ahead[0] = True
 
 
 class Picture:

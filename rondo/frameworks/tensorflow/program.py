@@ -114,7 +114,7 @@ class TensorFlowProgram(Program):
             self._objects[construct.name] = (construct, module)
         self._compiled: Any = None
         self._earlier: deque[object] = deque(maxlen=EARLIER_OUTPUTS)
-        self._tracker = Tracker(
+        self.tracker = Tracker(
             lambda: [self.module.body, self.module.tail, *map(module_state, modules)]
         )
         self._specs = (
@@ -163,7 +163,7 @@ class TensorFlowProgram(Program):
 
     def _invoke(self, call: Call, *, compiled: bool) -> tuple[tuple[object, ...], _Outcome]:
         arguments = self.arguments(call)
-        if compiled and self._tracker.stale():
+        if compiled and self.tracker.stale():
             reset_functions()
             self.rewrap()
         target = self.function() if compiled else self.module.forward
@@ -184,7 +184,7 @@ class TensorFlowProgram(Program):
             else:
                 run()
         if compiled:
-            self._tracker.called()
+            self.tracker.called()
         if outcome.error is None and call.backward and not call.grad:
             self.gradients = outcome.gradients
         return arguments, outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
@@ -46,6 +47,7 @@ class TorchFramework(Framework):
     """torch.compile on CPU."""
 
     name = "torch"
+    no_kernel = re.compile(r"not implemented for '\w+'|Could not run 'aten::[^']*\'")
 
     def __init__(self) -> None:
         state.neutralise_guard_profile()

@@ -84,7 +84,7 @@ def collect_garbage(program: PaddleProgram, value: int) -> None:
 def compile_ahead(program: PaddleProgram, value: int) -> None:
     """Build the program of a usual call without making it; whole-graph capture only."""
     function = program.function()
-    if program.settings.full_graph:
+    if program.settings.full_graph and not program.repeats_side_effects:
         function.get_concrete_program(
             *program.arguments(Call(sizes=program.usual_sizes)), is_train=program.module.training
         )

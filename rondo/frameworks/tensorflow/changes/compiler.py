@@ -101,9 +101,11 @@ def collect_garbage(program: TensorFlowProgram, value: int) -> None:
 def trace_ahead(program: TensorFlowProgram, value: int) -> None:
     """Trace for a usual call without making it: as called now (0), or in the other mode (1)."""
     training, inputs, passed = program.arguments(Call(sizes=program.usual_sizes))
-    program.function().get_concrete_function(
-        training if value == 0 else not training, inputs, passed
-    )
+    with program.tracker.ahead() as wanted:
+        if wanted:
+            program.function().get_concrete_function(
+                training if value == 0 else not training, inputs, passed
+            )
 
 
 LAYERS = (
