@@ -14,7 +14,11 @@ bytes alone:
 Anything else counts against precision, whatever it is called. Documented limitations are no alarms;
 how many executions met one is printed beside.
 
+Another framework has no seeded faults. There the searches run on it as it is, on each back end, and
+begin with each change of each construct between two calls, beside the shipped seeds.
+
     python bench/precision.py --folder=DIR        1,000 alarms, 20,000 quiet calls; resumable
+    python bench/precision.py --framework=jax     200 alarms, 2,000 quiet calls
     python bench/precision.py --quick             some alarms under two faults, some quiet calls
     python bench/precision.py clean guard_        conditions whose names contain one of these
 """
@@ -50,18 +54,31 @@ from rondo.search.sampler import MAX_LENGTH, SearchState
 from rondo.search.samplers import create_sampler
 from rondo.sequences.codec import decode, encode
 from rondo.sequences.mutate import MutationContext, apply_havoc
-from rondo.sequences.step import Sequence
+from rondo.sequences.step import Call, Change, Options, Sequence, SubjectSpec, normalise
+from rondo.sequences.vocabulary import SMALLEST, Vocabulary
 
 CORPUS = Path(__file__).parents[1] / "corpus"
-TARGET = 0.995
-ALARMS = 1000
-QUIET_CALLS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What must be reached: the share of alarms confirmed, of how many, and quiet calls made."""
+
+    precision: float
+    alarms: int
+    calls: int
+
+
+TORCH, OTHERS = Aim(0.995, 1000, 20_000), Aim(0.99, 200, 2000)
 BATCH = 16
 MOST_MUTATIONS = 3
 """Stacked on a sequence that alarmed: few, so that most still alarm."""
 LIMITS = Limits(seconds=120.0, resident_bytes=4096 << 20)
 QUICK_CONDITIONS = ("guard_bool", "rng_offset_reused")
 QUICK_SECONDS = 12.0
+PATIENCE = 3
+"""How many times as long a fertile condition may take when others have had too few alarms."""
+
 Z = 1.96
 """Standard deviations of a 95% interval."""
 
@@ -119,10 +136,21 @@ class Tally:
         )
 
 
-def conditions(backends: tuple[str, ...]) -> list[Condition]:
-    """Return clean torch on each back end, then every fault on the cheapest that has it."""
+def conditions(framework: str, backends: tuple[str, ...]) -> list[Condition]:
+    """Return each back end as it is; for torch every fault too, on the cheapest that has it."""
     clean = [Condition(f"clean-{backend}", backend) for backend in backends]
-    return clean + [Condition(fault.name, fault.backend, fault) for fault in all_faults()]
+    faults = all_faults() if framework == "torch" else []
+    return clean + [Condition(fault.name, fault.backend, fault) for fault in faults]
+
+
+def pokes(vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Yield each change of each construct between two calls: where there is no fault to seed."""
+    for construct in vocabulary.constructs:
+        for number, action in enumerate(construct.actions):
+            for value in range(action.values):
+                change = Change(construct.name, number, value)
+                subject = SubjectSpec(SMALLEST, (construct.name,))
+                yield normalise(Sequence(subject, Options(), (Call(), change, Call())), vocabulary)
 
 
 class Search:
@@ -131,11 +159,16 @@ class Search:
     def __init__(
         self, condition: Condition, workers: Workers, *, seed: int, seen: set[bytes]
     ) -> None:
-        settings = Settings((CORPUS,), backends=(condition.backend,))
+        framework = workers.vocabulary.framework
+        settings = Settings((CORPUS / framework,), framework, backends=(condition.backend,))
         scope = Scope.of(settings, workers.vocabulary, usual_length=MAX_LENGTH)
         corpus, _ = open_corpus(settings, workers.vocabulary, scope, damaged=lambda text: None)
         corpus.directory = None
-        self.seeds = [entry.sequence for entry in corpus if entry.data not in seen]
+        seeds = [entry.sequence for entry in corpus]
+        if framework != "torch":
+            options = Options(scope.vocabulary.backends.index(condition.backend))
+            seeds += [replace(each, options=options) for each in pokes(workers.vocabulary)]
+        self.seeds = [each for each in seeds if encode(each) not in seen]
         state = SearchState.begin(scope.vocabulary, corpus, max_length=scope.max_length)
         self.sampler = create_sampler("mcmc", state, seed=seed, backends=scope.backends)
         self.rng = Random(seed)
@@ -268,42 +301,60 @@ def wilson(successes: int, trials: int) -> tuple[float, float]:
 @click.option("--quick", is_flag=True, help="Two faults and some quiet calls, in 50 seconds.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to write; resumed.")
-@click.option("--alarms", default=ALARMS, show_default=True, help="Alarms to judge in all.")
+@click.option("--framework", default="torch", show_default=True)
+@click.option("--alarms", type=int, help="Alarms to judge in all.  [default: 1000; others 200]")
 @click.option("--seconds", default=600.0, show_default=True, help="Limit for each condition.")
-@click.option("--calls", default=QUIET_CALLS, show_default=True, help="Quiet calls to make.")
+@click.option("--calls", type=int, help="Quiet calls to make.  [default: 20000; others 2000]")
 @click.option("--seed", default=1, show_default=True)
 def main(
     names: tuple[str, ...],
     quick: bool,
     as_json: bool,
     folder: Path | None,
-    alarms: int,
+    framework: str,
+    alarms: int | None,
     seconds: float,
-    calls: int,
+    calls: int | None,
     seed: int,
 ) -> None:
     """Judge the alarms of searches, and count alarms where there must be none."""
     shown = sys.stderr if as_json else sys.stdout
+    aim = TORCH if framework == "torch" else OTHERS
+    alarms = aim.alarms if alarms is None else alarms
+    calls = aim.calls if calls is None else calls
     quiet_seconds = math.inf
     if quick:
-        names = names or QUICK_CONDITIONS
+        names = names or (QUICK_CONDITIONS if framework == "torch" else ())
         seconds, quiet_seconds = min(seconds, QUICK_SECONDS), QUICK_SECONDS
-    workers = Workers()
+    workers = Workers(framework)
     total = Tally("all")
     with tempfile.TemporaryDirectory(prefix="precision-") as temporary:
         folder = folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            everything = conditions(workers.vocabulary.backends)
+            everything = conditions(framework, workers.vocabulary.backends)
             chosen = [c for c in everything if not names or any(n in c.name for n in names)]
             if not chosen:
                 raise click.UsageError(f"no condition is named like {' or '.join(names)}")
-            for number, condition in enumerate(chosen):
-                wanted = math.ceil(max(0, alarms - total.alarms) / (len(chosen) - number))
+            tallies: dict[Condition, Tally] = {}
+
+            def go_on(condition: Condition, wanted: int, seconds: float) -> None:
                 file = folder / f"{condition.name}.jsonl"
                 tally = collect(condition, workers, file, wanted=wanted, seconds=seconds, seed=seed)
-                total.add(tally)
+                tallies[condition] = tally
                 print(tally.line(), file=shown, flush=True)
+
+            def missing() -> int:
+                return max(0, alarms - sum(each.alarms for each in tallies.values()))
+
+            for number, condition in enumerate(chosen):
+                go_on(condition, math.ceil(missing() / (len(chosen) - number)), seconds)
+            # Where some have too few alarms, the most fertile ones make up for it.
+            for condition in sorted(chosen, key=lambda c: tallies[c].alarms, reverse=True):
+                if missing() and not quick and tallies[condition].alarms:
+                    go_on(condition, tallies[condition].alarms + missing(), PATIENCE * seconds)
+            for tally in tallies.values():
+                total.add(tally)
             workers.choose(None)
             silent = _quiet_calls(workers, folder / "quiet.json", calls, seed, quiet_seconds)
         finally:
@@ -319,9 +370,9 @@ def main(
     enough = total.alarms >= (1 if quick else alarms) and (quick or silent["calls"] >= calls)
     print(
         f"precision {precision:.2%} of {total.alarms} alarms, 95% interval {low:.2%} to {high:.2%}"
-        f" (target {TARGET:.1%} of {1 if quick else alarms})"
+        f" (target {aim.precision:.1%} of {1 if quick else alarms})"
     )
-    sys.exit(not (enough and precision >= TARGET and not silent["alarms"]))
+    sys.exit(not (enough and precision >= aim.precision and not silent["alarms"]))
 
 
 def _quiet_calls(
@@ -332,7 +383,8 @@ def _quiet_calls(
         kept: dict[str, Any] = json.loads(file.read_text())
         if kept["calls"] >= wanted:
             return kept
-    measured: dict[str, Any] = quiet.measure(workers.server, wanted, seed, "eager", seconds)
+    cheapest = workers.vocabulary.backends[0]
+    measured: dict[str, Any] = quiet.measure(workers.server, wanted, seed, cheapest, seconds)
     if measured["calls"] >= wanted > 0:
         file.write_text(json.dumps(measured))
     return measured
