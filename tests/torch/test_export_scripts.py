@@ -178,6 +178,16 @@ def test_calls_are_given_what_rondo_gives_them(
     np.testing.assert_array_equal(names["expected"].double().numpy(), expected)
 
 
+def test_a_thread_of_a_script_compiles_under_its_settings() -> None:
+    """Dropout draws other numbers than eager's where `fallback_random` is not seen."""
+    there = "submit(contextvars.copy_context().run, f, "
+    for backend, wanted in (("inductor", True), ("eager", False)):
+        writer = Writer(VOCABULARY, "mlp", backend=backend).call(thread="other").call()
+        text = script_of(writer.sequence(), EXACT)
+        assert (re.search(re.escape(there).replace("f,", r"\w+,"), text) is not None) is wanted
+        assert ("import contextvars" in text) is wanted
+
+
 PATHS = {
     "output[1]": ("value", "input_alias", "float32[4] [1]"),
     "output[2]": ("fact", "list_alias", "int 2"),

@@ -6,6 +6,7 @@ import functools
 import gc
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -189,6 +190,28 @@ def test_a_stance_and_callbacks_do_not_survive(folders: state.CacheFolders) -> N
         compile_twice("eager")
         assert dynamo_utils.counters["frames"]["ok"]
     state.reset_compiler(folders, disk=False)
+
+
+def test_another_thread_compiles_under_the_settings_of_the_sequence() -> None:
+    """Settings are context variables: without being carried over none is there in a new thread."""
+    seen: list[tuple[bool, int]] = []
+    with state.configured(disk=False), torch._dynamo.config.patch(recompile_limit=3):
+        take_over = state.carried_settings()
+
+        def look() -> None:
+            take_over()
+            seen.append(
+                (torch._inductor.config.fallback_random, torch._dynamo.config.recompile_limit)
+            )
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+    assert seen == [(True, 3)]
+    assert (torch._inductor.config.fallback_random, torch._dynamo.config.recompile_limit) != (
+        True,
+        3,
+    )
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ from rondo.frameworks.torch.observe import (
     value_leaves,
 )
 from rondo.frameworks.torch.provenance import Provenance
+from rondo.frameworks.torch.state import carried_settings
 from rondo.frameworks.torch.subject import Subject, build_subject, tensors_of
 from rondo.oracle.observation import Leaf, Observation
 from rondo.sequences.step import Call, Change, Sequence
@@ -151,7 +152,13 @@ class TorchProgram(Program):
                 outcome.run(target, inputs, call, autocast=self.arm is not Arm.REFERENCE)
 
         if call.choice("thread") == "other":
-            thread = threading.Thread(target=run)
+            take_over = carried_settings()
+
+            def run_there() -> None:
+                take_over()
+                run()
+
+            thread = threading.Thread(target=run_there)
             thread.start()
             thread.join()
         else:

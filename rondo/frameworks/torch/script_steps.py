@@ -159,6 +159,9 @@ class StepWriter:
             for context in contexts:
                 callee = f"{context}({callee})"
             given = f"{callee}, {arguments}"
+            if self.compilation.own_backend == "inductor":  # threads start with default settings
+                self.program.modules.add("contextvars")
+                given = f"contextvars.copy_context().run, {given}"
             expression = f"concurrent.futures.ThreadPoolExecutor(1).submit({given}).result()"
             contexts = []
         else:

@@ -18,8 +18,9 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import torch
@@ -121,3 +122,24 @@ def configured(*, disk: bool) -> Iterator[None]:
             )
         )
         yield
+
+
+def carried_settings() -> Callable[[], None]:
+    """Return what gives another thread the settings of this one, to be called first over there.
+
+    torch keeps each setting in a context variable, and a new thread has none of them: what it
+    compiles would follow the defaults and draw other random numbers than eager.
+    """
+    held = [
+        (entry.user_override, entry.user_override.get())
+        for module in (torch._dynamo.config, torch._functorch.config, torch._inductor.config)
+        for entry in module._config.values()
+        if isinstance(entry.user_override, ContextVar)
+    ]
+
+    def take_over() -> None:
+        for variable, value in held:
+            if value is not variable.get():
+                variable.set(value)
+
+    return take_over
