@@ -33,6 +33,8 @@ def export_file(
     preludes = tuple(prelude_of(path, number) for number, path in enumerate(preloads))
     replayable = read(file, framework=framework)
     name = replayable.framework if ":" not in framework else framework
+    if form == "issue" and name != "torch":
+        raise ExportError("an issue is written for torch alone: it answers what PyTorch asks for")
     server = Server(name, preloads=preloads, subject=subject)
     try:
         check_vocabulary(replayable, server.vocabulary)
@@ -54,8 +56,6 @@ def export_file(
             request = replace(request, establishing=located.establishing)
     finally:
         server.close()
-    if form == "issue" and name != "torch":
-        raise ExportError("an issue is written for torch alone: it answers what PyTorch asks for")
     adapter = load(name)
     if subject:
         adapter.add_subject(named_subject(subject))

@@ -20,8 +20,9 @@ from rondo.campaign.pool import (
 from rondo.campaign.preload import check_preloads
 from rondo.errors import ReproducerError, RondoError
 from rondo.findings.locate import Located, locate
+from rondo.findings.overview import check_file
 from rondo.findings.replay import Replayable, check_vocabulary, read, shown_alarm
-from rondo.findings.reproducer import SUFFIX, save
+from rondo.findings.reproducer import SUFFIX, check_target, load, save
 from rondo.frameworks.base import Layer
 from rondo.oracle.result import Alarm, Result, Verdict
 from rondo.sequences.codec import decode
@@ -136,15 +137,23 @@ def locate_file(
         server.close()
 
 
+def check_saving(file: Path) -> None:
+    """Raise RondoError where no layer can be noted in `file`: before minutes are spent on it.
+
+    A plain sequence has no place for one.
+    """
+    if read(file).reproducer is None:
+        raise LocateError(f"{file} is a plain sequence: there is no reproducer to note a layer in")
+    check_target(file)
+
+
 def save_layer(file: Path, located: Located) -> None:
     """Write the located layer into the reproducer `file`, where triage and buckets read it.
 
-    The file keeps its time, which tells when the bug was first seen. Raises LocateError for a plain
-    sequence, which has no place for a layer.
+    The file keeps its time, which tells when the bug was first seen. Raises RondoError.
     """
-    recorded = read(file).reproducer
-    if recorded is None:
-        raise LocateError(f"{file} is a plain sequence: there is no reproducer to note a layer in")
+    check_saving(file)
+    recorded = load(file)
     seen = file.stat()
     save(replace(recorded, layer=located.layer), file)
     os.utime(file, ns=(seen.st_atime_ns, seen.st_mtime_ns))
@@ -169,11 +178,13 @@ def locate_all(
         started: dict[str, Server] = {}
         for path in sorted(folder.rglob(f"*{SUFFIX}")):
             try:
+                check_file(path)
                 replayable = read(path, framework=framework)
             except ReproducerError:
                 continue  # the table tells of files that cannot be read
             if replayable.reproducer is None or replayable.reproducer.layer:
                 continue
+            check_saving(path)
             name = replayable.framework if ":" not in framework else framework
             if name not in started:
                 started[name] = Server(name, preloads=preloads, subject=subject)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rondo.campaign.executor import Executor
-from rondo.campaign.pool import ExecutionFaultError, Limits, Server
+from rondo.campaign.pool import ExecutionFaultError, Server
 from rondo.campaign.preload import check_preloads
+from rondo.campaign.workbench import limits_for
 from rondo.errors import ReproducerError
 from rondo.findings.bucket import find_alarm
 from rondo.findings.replay import Replayable, check_vocabulary, read, shown_alarm
@@ -49,7 +50,11 @@ def replay_file(
         check_vocabulary(replayable, server.vocabulary)
         masked = recorded is not None and recorded.identity.verdict == Verdict.MASKED.value
         executor = Executor(
-            server, Limits(seconds), batch=1, interrupted=lambda: None, always_reset=masked
+            server,
+            limits_for(replayable, seconds),
+            batch=1,
+            interrupted=lambda: None,
+            always_reset=masked,
         )
         result = executor.run_fresh(replayable.data)
     except ExecutionFaultError as fault:

@@ -7,6 +7,9 @@ written at all.
 
 from __future__ import annotations
 
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from os.path import basename
 from pathlib import Path
@@ -75,17 +78,41 @@ def shrink_file(request: Request, stop: Stop, progress: Progress) -> Shrunk:
     when there is none yet.
     """
     replayable = read(request.file, framework=request.framework)
-    with open_workbench(
-        framework_of(replayable, request.framework),
-        preloads=request.preloads,
-        subject=request.subject,
-        seconds=request.seconds,
-        workers=request.workers,
-        interrupted=stop.check,
-    ) as bench:
+    with (
+        _alone(request.file),
+        open_workbench(
+            framework_of(replayable, request.framework),
+            preloads=request.preloads,
+            subject=request.subject,
+            seconds=request.seconds,
+            workers=request.workers,
+            interrupted=stop.check,
+        ) as bench,
+    ):
         bench.prepare(replayable)
         start = shown_twice(bench, replayable)
         return _Job(request, bench, replayable, start, bench.environment()).run(progress)
+
+
+@contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """Hold `file` for as long as it is shrunk: two at once would write into each other's trials.
+
+    Raises ReproducerError where somebody else does. Where a file system keeps no locks, nobody is
+    refused.
+    """
+    try:
+        held = file.open("rb")
+    except OSError as error:
+        raise ReproducerError(f"cannot read {file}: {error.strerror or error}") from None
+    with held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ReproducerError(f"{file} is being shrunk by another process") from None
+        except OSError:
+            pass
+        yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +130,12 @@ class _Job:
         trials = Trials()
         taken_over = trials.keep_in(self.request.trials, self.header(), resume=self.request.resume)
         shortener = self.shortener(trials, progress)
-        result = None
+        result, interrupted = None, False
         try:
             short = shortener.run()
             result = _confirmed(self.bench, short)
         except StoppedError:
+            interrupted = True
             short = shortener.stopped("it was interrupted")
         finally:
             trials.close()
@@ -116,7 +144,7 @@ class _Job:
         if short.minimal:
             self.request.trials.unlink(missing_ok=True)
         bucket = bucket_of(short.alarm.identity, decode(short.data, self.bench.vocabulary))
-        return Shrunk(short, reproducer, bucket, self.request.out, not short.minimal, taken_over)
+        return Shrunk(short, reproducer, bucket, self.request.out, interrupted, taken_over)
 
     def header(self) -> dict[str, Any]:
         """Return what the trials are about: with another start they would mean nothing."""
@@ -156,6 +184,7 @@ class _Job:
             minimal=short.minimal,
             reason=short.reason,
             layer=recorded.layer if recorded else "",
+            memory_mb=recorded.memory_mb if recorded else 0,
         )
 
 

@@ -197,6 +197,7 @@ class Triage:
         if bucket in self.register.buckets:
             self._count_known(identity)
             return
+        overfull = identity.verdict == DIED and identity.effect == Cause.MEMORY.value
         reproducer = compose(
             data,
             alarm,
@@ -208,6 +209,7 @@ class Triage:
             death=alarm.differences[0].retained if identity.verdict == DIED else "",
             minimal=short is not None and short.minimal,
             reason=short.reason if short else reason,
+            memory_mb=self.executor.limits.resident_bytes >> 20 if overfull else 0,
         )
         path, ours = self.artifacts.save(bucket, reproducer)
         self.register.buckets[bucket] = None

@@ -44,6 +44,8 @@ class Workbench:
         Raises ReproducerError.
         """
         check_vocabulary(replayable, self.vocabulary)
+        for executor in self._executors:
+            executor.limits = limits_for(replayable, executor.limits.seconds)
         if replayable.reproducer is not None:
             self.look_for(replayable.reproducer.identity.verdict)
 
@@ -107,6 +109,17 @@ def open_workbench(
             bench.close()
     finally:
         server.close()
+
+
+def limits_for(replayable: Replayable, seconds: float) -> Limits:
+    """Return what a run of `replayable` may use: the memory that the recorded one could not have.
+
+    Under a higher limit than the campaign's, code that takes too much may come to an end.
+    """
+    recorded = replayable.reproducer
+    if recorded is None or not recorded.memory_mb:
+        return Limits(seconds)
+    return Limits(seconds, recorded.memory_mb << 20)
 
 
 def framework_of(replayable: Replayable, framework: str) -> str:

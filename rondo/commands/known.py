@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -23,7 +24,8 @@ def add(bucket: str, url: str, documented: bool, known_file: Path | None) -> Non
     """Note that BUCKET is known from URL.
 
     BUCKET is a name that `rondo triage` shows, a bucket's folder, or a reproducer. Without --file
-    the list is known.json in the folder of findings that holds it, else in ./findings.
+    the list is known.json in the folder of findings that holds it, else in ./findings. A reproducer
+    that lies in no bucket's folder is noted beside it.
     """
     from rondo.findings.known import FILE, KnownBuckets
 
@@ -53,13 +55,16 @@ def list_(folder: Path, known_file: Path | None) -> None:
 def bucket_named(text: str) -> tuple[str, Path]:
     """Return the name of the bucket that `text` means, and the folder of findings it lies in."""
     from rondo.findings.bucket import bucket_of_finding
+    from rondo.findings.known import KnownError
     from rondo.findings.reproducer import SUFFIX, load
 
     path = Path(text)
-    if path.is_dir():
-        files = sorted(path.glob(f"*{SUFFIX}"))
-        if files:
-            path = files[0]
-    if path.is_file():
-        return bucket_of_finding(load(path)).name, path.resolve().parent.parent
-    return path.name, path.parent if path.parent != Path() else Path("findings")
+    files = sorted(path.glob(f"*{SUFFIX}")) if os.path.isdir(path) else []
+    if not files and not os.path.isfile(path):
+        return path.name, path.parent if path.parent != Path() else Path("findings")
+    names = {bucket_of_finding(load(file)).name for file in files or [path]}
+    if len(names) > 1:
+        raise KnownError(f"{path} holds {len(names)} buckets: give the file of one")
+    (name,) = names
+    holds = path.resolve() if files else path.resolve().parent
+    return name, holds.parent if holds.name == name else holds

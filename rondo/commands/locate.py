@@ -28,8 +28,10 @@ def command(
 ) -> None:
     """Say which retained layer is at fault, what established it, and what no guard mentions."""
     from rondo.campaign.locate_page import print_json, print_page
-    from rondo.campaign.locating import locate_file, save_layer
+    from rondo.campaign.locating import check_saving, locate_file, save_layer
 
+    if saves:
+        check_saving(file)
     found = locate_file(
         file, framework=framework, preloads=preloads, subject=subject, seconds=timeout
     )

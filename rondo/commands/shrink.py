@@ -68,6 +68,8 @@ def command(
     if shrunk.interrupted:
         click.echo(f"go on with: rondo shrink {file} --resume", err=True)
         return SIGNALLED + stop.signal
+    if not shrunk.short.minimal:
+        click.echo(f"try those again with: rondo shrink {file} --resume", err=True)
     return EXIT_OK
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +30,7 @@ START = """
 import sys
 sys.modules["rondo"] = None
 sys.argv = [{path!r}]
-exec(compile(open({path!r}).read(), {path!r}, "exec"))
+exec(compile(open({path!r}, "rb").read(), {path!r}, "exec"))
 """
 """What runs a script: as `python -I FILE` would, with an import of Rondo refused."""
 
@@ -81,26 +83,38 @@ def run_script(
     environment: Mapping[str, str] | None = None,
     start: str = START,
 ) -> Ran:
-    """Run `text` in a fresh process, in an empty folder, without Rondo. Never raises."""
+    """Run `text` in a fresh process, in an empty folder, without Rondo.
+
+    The process is the first of a group, and the whole group is ended with it: what a script that
+    hangs has forked or started would go on for ever.
+    """
     with tempfile.TemporaryDirectory(prefix="rondo-script-") as folder:
         path = Path(folder) / NAME
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         given = {
             name: value.replace("{folder}", folder) for name, value in (environment or {}).items()
         }
-        try:
-            done = subprocess.run(
-                [sys.executable, "-I", "-c", start.format(path=str(path))],
-                cwd=folder,
-                env={**os.environ, **given},
-                capture_output=True,
-                text=True,
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return Ran(None, "")
-    return Ran(done.returncode, done.stdout, done.stderr)
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", start.format(path=str(path))],
+            cwd=folder,
+            env={**os.environ, **given},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+        with process:
+            try:
+                printed, complained = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                return Ran(None, "")
+            finally:
+                if process.returncode is None:  # not waited for: the number is still its own
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.killpg(process.pid, signal.SIGKILL)
+    return Ran(process.returncode, printed, complained)
 
 
 def check_script(script: Script, *, seconds: float) -> str:

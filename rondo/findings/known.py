@@ -4,20 +4,25 @@
         "<bucket>": {"url": "https://...", "status": "known", "added": "2026-01-31"}}}
 
 The key insight: the name of a bucket is the same in every campaign, so one file can be shared by
-all of them, be read by a person and merged by hand.
+all of them, be read by a person and merged by hand. No note in it may be lost: each is added to
+what the file says at that moment, and whoever else notes something then waits.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from rondo.errors import RondoError
-from rondo.findings.reproducer import write_atomically
+from rondo.findings.reproducer import CONTROL, write_atomically
 
 FORMAT = "rondo-known"
 VERSION = 1
@@ -48,17 +53,7 @@ class KnownBuckets:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.buckets: dict[str, Known] = {}
-        try:
-            with path.open("rb") as file:
-                content = file.read(LARGEST + 1)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise KnownError(f"cannot read {path}: {error.strerror or error}") from None
-        if len(content) > LARGEST:
-            raise KnownError(f"{path} is larger than {LARGEST} bytes")
-        self.buckets = _parse(path, content)
+        self.buckets = _read(path)
 
     def get(self, bucket: str) -> Known | None:
         """Return what is known of `bucket`."""
@@ -68,10 +63,12 @@ class KnownBuckets:
         """Note that `bucket` is known from `url`, and write the file. Raises KnownError."""
         if not BUCKET_NAME.fullmatch(bucket):
             raise KnownError(f"{bucket!r} is no bucket's name")
-        if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+        if not _is_link(url):
             raise KnownError(f"{url!r} is no http or https link")
-        self.buckets[bucket] = Known(url, status, date.today().isoformat())
-        self.save()
+        with _alone(self.path.parent):
+            self.buckets = _read(self.path)
+            self.buckets[bucket] = Known(url, status, date.today().isoformat())
+            self.save()
         return self.buckets[bucket]
 
     def save(self) -> None:
@@ -79,6 +76,50 @@ class KnownBuckets:
         rows = {name: asdict(known) for name, known in sorted(self.buckets.items())}
         text = json.dumps({"format": FORMAT, "version": VERSION, "buckets": rows}, indent=2)
         write_atomically(self.path, f"{text}\n".encode())
+
+
+def _is_link(url: str) -> bool:
+    """Whether `url` is a link that a line of a table and an HTML page can hold."""
+    if not url.isprintable() or any(character.isspace() for character in url):
+        return False
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.netloc)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until nobody else notes anything in `folder`, and make others wait.
+
+    The folder is locked and not the list, which each note replaces. Where a file system keeps no
+    locks, two notes at the same moment remain two notes at the same moment.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise KnownError(f"cannot write into {folder}: {error.strerror or error}") from None
+    try:
+        with suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _read(path: Path) -> dict[str, Known]:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise KnownError(f"cannot read {path}: {error.strerror or error}") from None
+    if len(content) > LARGEST:
+        raise KnownError(f"{path} is larger than {LARGEST} bytes")
+    return _parse(path, content)
 
 
 def _parse(path: Path, content: bytes) -> dict[str, Known]:
@@ -89,8 +130,9 @@ def _parse(path: Path, content: bytes) -> dict[str, Known]:
         raise KnownError(f"{path} is not JSON: {told}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise KnownError(f"{path} is no list of known buckets")
-    if document.get("version") != VERSION:
-        raise KnownError(f"{path}: version {str(document.get('version'))[:20]}; this Rondo reads 1")
+    version = document.get("version")
+    if type(version) is not int or version != VERSION:
+        raise KnownError(f"{path}: version {repr(version)[:20]}; this Rondo reads {VERSION}")
     rows = document.get("buckets")
     if not isinstance(rows, dict):
         raise KnownError(f"{path}: no buckets in it")
@@ -102,7 +144,9 @@ def _known(path: Path, name: str, row: object) -> Known:
         raise KnownError(f"{path}: {name[:80]!r} must have url, and may have status and added")
     if not all(isinstance(value, str) for value in row.values()):
         raise KnownError(f"{path}: {name[:80]!r} holds something else than texts")
-    known = Known(**row)
+    if not BUCKET_NAME.fullmatch(name):
+        raise KnownError(f"{path}: {name[:80]!r} is no bucket's name")
+    known = Known(**{field: text.translate(CONTROL) for field, text in row.items()})
     if known.status not in STATUSES:
         raise KnownError(f"{path}: the status of {name[:80]!r} is not {' or '.join(STATUSES)}")
     return known

@@ -6,6 +6,7 @@ are nested, make one table, and no framework is needed to read it.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -64,8 +65,14 @@ class Finding:
 
 def check_findings(folder: Path) -> None:
     """Raise ArtifactError unless `folder` is a folder."""
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise ArtifactError(f"{folder} is no folder of findings")
+
+
+def check_file(path: Path) -> None:
+    """Raise ReproducerError unless `path` is a file, which a pipe, asked to be read, is not."""
+    if not os.path.isfile(path):
+        raise ReproducerError(f"{path} is no file")
 
 
 def overview_of(folder: Path, known: KnownBuckets) -> Overview:
@@ -77,6 +84,7 @@ def overview_of(folder: Path, known: KnownBuckets) -> Overview:
         if path.name.startswith("."):
             continue
         try:
+            check_file(path)
             reproducer = load(path)
             seconds = path.stat().st_mtime
         except (ReproducerError, OSError) as error:
@@ -128,7 +136,7 @@ def _undecided(folder: Path) -> Iterator[Row]:
     for status in ("flaky", "unconfirmed"):
         alarms: defaultdict[str, list[Path]] = defaultdict(list)
         for note in sorted(folder.rglob(f"{status}/*.txt")):
-            if note.with_suffix(".seq").is_file():
+            if note.is_file() and note.with_suffix(".seq").is_file():
                 alarms[_first_line(note)].append(note.with_suffix(".seq"))
         for text, paths in alarms.items():
             smallest = min(paths, key=lambda path: (path.stat().st_size, str(path)))

@@ -1,9 +1,9 @@
 """Reproducers: a finding as a msgpack file. Data only; loading one never runs anything from it.
 
-Schema, version 2 (a map; every key is required unless marked):
+Schema, version 3 (a map; every key is required unless marked):
 
     format        "rondo-reproducer"
-    version       2
+    version       3
     rondo         version of Rondo that wrote it
     framework     name of the adapter
     data          canonical bytes of the sequence
@@ -19,6 +19,7 @@ Schema, version 2 (a map; every key is required unless marked):
     minimal       since version 2: whether each single removal was tried and lost the bug
     reason        since version 2: why it is not minimal, empty when it is
     layer         since version 2: the retained layer at fault, empty until it is located
+    memory_mb     since version 3: the memory limit that was passed, 0 where none was
 
 Limits on load: LARGEST bytes, nesting DEEPEST, strings LONGEST, maps and lists WIDEST. Anything
 else is an error of one line. Texts lose their control characters, since they end on terminals.
@@ -47,13 +48,18 @@ from rondo.sequences.step import describe
 from rondo.sequences.vocabulary import Vocabulary
 
 FORMAT = "rondo-reproducer"
-VERSION = 2
-ADDED: dict[int, dict[str, Any]] = {2: {"minimal": False, "reason": "", "layer": ""}}
+VERSION = 3
+ADDED: dict[int, dict[str, Any]] = {
+    2: {"minimal": False, "reason": "", "layer": ""},
+    3: {"memory_mb": 0},
+}
 """What each version added, with the values that stand for its absence in older files."""
 LARGEST = 1 << 20
 LONGEST = 1 << 16
 WIDEST = 1 << 10
 DEEPEST = 8
+MOST_MEMORY_MB = 1 << 24
+"""No machine has more; a limit beyond that is damage."""
 SUFFIX = ".rondo"
 CONTROL = {code: "?" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
@@ -77,6 +83,7 @@ class Reproducer:
     minimal: bool = False
     reason: str = ""
     layer: str = ""
+    memory_mb: int = 0
 
     @property
     def alarm(self) -> Alarm:
@@ -187,6 +194,7 @@ TYPES: dict[str, type] = {
     "minimal": bool,
     "reason": str,
     "layer": str,
+    "memory_mb": int,
 }
 DECODED: dict[str, type] = {
     "framework": str,
@@ -208,6 +216,8 @@ def _from_fields(fields: dict[str, Any]) -> Reproducer:
     _check_texts(fields["environment"].values())
     if not 0 <= fields["step"] < max(1, len(decoded["steps"])):
         raise ValueError(f"step {fields['step']} of {len(decoded['steps'])}")
+    if not 0 <= fields["memory_mb"] <= MOST_MEMORY_MB:
+        raise ValueError(f"a memory limit of {fields['memory_mb']} Mb")
     identity = text_record(Identity, fields.pop("identity"))
     differences = tuple(text_record(Difference, each) for each in fields.pop("differences"))
     steps = tuple(text_record(StepReport, each) for each in fields.pop("steps"))
@@ -263,12 +273,18 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def check_target(path: Path) -> None:
     """Raise ArtifactError where `path` cannot be written: before minutes are spent on it."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise ArtifactError(f"cannot write {path}: it is a folder")
     parent = path.absolute().parent
-    while not parent.exists():
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # not there yet; what is in its way shows below
+    except OSError as error:
+        raise ArtifactError(f"cannot write {path}: {error.strerror or error}") from None
+    while not os.path.lexists(parent):
         parent = parent.parent
-    if not parent.is_dir():
+    if not os.path.isdir(parent):
         raise ArtifactError(f"cannot write {path}: {parent} is no folder")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise ArtifactError(f"cannot write {path}: no permission to write into {parent}")

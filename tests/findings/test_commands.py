@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -34,6 +35,16 @@ def slow(self, *arguments, **options):
 toy.ToyProgram.call = slow
 """
 FIXED = "import tests.toy_framework as toy\ntoy.NAMES['stale_scale'] = toy.Scale\n"
+DYING = """
+import os
+import tests.toy_framework as toy
+call = toy.ToyProgram.call
+def dies(self, *arguments, **options):
+    if "stale_scale" not in self.parts:
+        os.kill(os.getpid(), 11)
+    return call(self, *arguments, **options)
+toy.ToyProgram.call = dies
+"""
 FAULTY = "import tests.toy_framework as toy\ndel toy.NAMES['stale_scale']\n"
 
 
@@ -47,7 +58,8 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "long.seq").write_bytes(LONG)
     (tmp_path / "harmless.seq").write_bytes(HARMLESS)
     save(finding(STALE), tmp_path / "stale.rondo")
-    for name, text in {"slow": SLOW, "fixed": FIXED, "faulty": FAULTY}.items():
+    preloads = {"slow": SLOW, "fixed": FIXED, "faulty": FAULTY, "dying": DYING}
+    for name, text in preloads.items():
         (tmp_path / f"{name}.py").write_text(text)
     return tmp_path
 
@@ -104,6 +116,27 @@ def test_ctrl_c_keeps_the_best_and_resume_goes_on(
     whole = rondo(*arguments, "--out", "whole.rondo")
     assert (files / "resumed.rondo").read_bytes() == (files / "whole.rondo").read_bytes()
     assert executions(resumed.stdout) < executions(whole.stdout)
+
+
+def test_what_cannot_be_judged_is_told_and_is_no_interruption(rondo: Run, files: Path) -> None:
+    """Without the construct the process dies, so nobody can say that the construct must stay."""
+    done = rondo("shrink", "stale.rondo", "--framework", TOY, "--preload", "dying.py")
+    assert done.returncode == 0, done.stderr
+    assert "not known to be minimal: 1 of 4 single removals cannot be judged" in done.stdout
+    assert "try those again with: rondo shrink stale.rondo --resume" in done.stderr
+    assert (files / "stale.rondo.trials").exists()
+    again = rondo("shrink", "stale.rondo", "--framework", TOY, "--resume")
+    assert "1-minimal: each of 4 single removals loses the bug" in again.stdout
+    assert not (files / "stale.rondo.trials").exists()
+
+
+def test_a_file_is_shrunk_by_one_process_at_a_time(rondo: Run, files: Path) -> None:
+    with (files / "long.seq").open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = rondo("shrink", "long.seq", "--framework", TOY)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == "error: long.seq is being shrunk by another process\n"
+    assert rondo("shrink", "long.seq", "--framework", TOY).returncode == 0
 
 
 def test_findings_of_a_campaign_are_minimal(rondo: Run, files: Path) -> None:

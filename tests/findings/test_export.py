@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,39 @@ def test_what_is_no_proof_is_refused(text: str, reason: str) -> None:
 
 def test_a_script_that_hangs_is_ended() -> None:
     assert check_script(script("while True: pass"), seconds=1) == "it hung"
+
+
+def test_what_a_script_that_hangs_has_started_is_ended_too(tmp_path: Path) -> None:
+    """A layout forks: its child would go on for ever, and so would a compiler that it started."""
+    note = tmp_path / "pid"
+    hangs = f"""
+import os, time
+if (child := os.fork()):
+    open({str(note)!r}, "w").write(str(child))
+while True:
+    time.sleep(1)
+"""
+    assert run_script(hangs, seconds=20).code is None
+    pid = int(note.read_text())
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{pid}").exists() and _state(pid) != "Z":
+        assert time.monotonic() < deadline, "the child outlives the script"
+        time.sleep(0.05)
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"
+
+
+def test_any_bytes_may_be_printed_and_any_text_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.setenv("PYTHONCOERCECLOCALE", "0")
+    text = "import os; os.write(1, b'\\xff'); os.write(1, 'é'.encode())"
+    assert run_script(text, seconds=60).printed == "\ufffdé"
 
 
 def test_a_script_runs_in_an_empty_folder_of_its_own() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from tests.toy_framework import ToyFramework
 
 FOUND = Path(__file__).parents[2] / "bench" / "bugs" / "torch"
 URL = "https://example.org/1"
+LONG_NAME = "a" * 300
+"""A path that no file system takes."""
 
 
 def finding(data: bytes, **fields: object) -> Reproducer:
@@ -166,6 +169,40 @@ def test_the_list_lies_in_the_folder_of_findings(folder: Path, invoke: Invoke) -
     assert invoke("triage", folder / "one").stdout.count("known") >= 1
 
 
+def test_a_stray_reproducer_is_noted_beside_it(tmp_path: Path, invoke: Invoke) -> None:
+    save(finding(STALE), tmp_path / "mine" / "bug.rondo")
+    assert invoke("known", "add", "mine/bug.rondo", URL).exit_code == 0
+    assert invoke("triage", "mine").stdout.startswith("status")
+    assert "1 known" in invoke("triage", "mine").stdout
+    save(finding(DYNAMIC), tmp_path / "mine" / "other.rondo")
+    done = invoke("known", "add", "mine", URL)
+    assert (done.exit_code, "mine holds 2 buckets" in done.stderr) == (2, True), done.stderr
+
+
+def test_notes_made_at_the_same_moment_are_all_kept(tmp_path: Path) -> None:
+    names = [f"stateful-x-{number:06x}" for number in range(40)]
+    lists = [KnownBuckets(tmp_path / "new" / "known.json") for _ in names]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda row, name: row.add(name, URL), lists, names))
+    assert sorted(KnownBuckets(tmp_path / "new" / "known.json").buckets) == names
+
+
+def test_texts_of_a_merged_list_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    rows = {"stateful-x-012345": {"url": "https://x/\x1b[2J"}}
+    document = {"format": "rondo-known", "version": 1, "buckets": rows}
+    (tmp_path / "known.json").write_text(json.dumps(document))
+    assert known(tmp_path).buckets["stateful-x-012345"].url == "https://x/?[2J"
+
+
+def test_what_is_no_file_holds_nobody_up(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.rondo")
+    (folder / "one" / "flaky" / "c.txt").mkdir()
+    (folder / "one" / "flaky" / "c.seq").write_bytes(b"RQ")
+    overview = overview_of(folder, known(folder))
+    assert overview.unreadable == (f"{folder / 'pipe.rondo'} is no file",)
+    assert len(overview.rows) == 3
+
+
 def test_a_bucket_is_named_without_a_file(folder: Path, invoke: Invoke) -> None:
     name = bucket_of_finding(finding(toy_bytes("stale_scale"))).name
     assert invoke("known", "add", name, URL).exit_code == 0
@@ -185,6 +222,17 @@ def test_a_bucket_is_named_without_a_file(folder: Path, invoke: Invoke) -> None:
         (("known", "list", "--file", "noise.rondo"), "is not JSON"),
         (("known", "list", "--file", "other.json"), "is no list of known buckets"),
         (("known", "list", "--file", "newer.json"), "version 2; this Rondo reads 1"),
+        (("known", "list", "--file", "escape.json"), r"'\x1b[2J' is no bucket's name"),
+        (("known", "add", "stateful-x-012345", "http://["), "no http or https link"),
+        (("known", "add", "stateful-x-012345", "https://x/\x1b[2J"), "no http or https link"),
+        (("known", "add", "stateful-x-012345", "https://x/a b"), "no http or https link"),
+        (("known", "add", "stateful-x-012345", URL, "--file", "noise.rondo/x"), "cannot read"),
+        (("known", "add", LONG_NAME, URL), "is no bucket's name"),
+        (("known", "list", LONG_NAME), "is no folder of findings"),
+        (("triage", LONG_NAME), "is no folder of findings"),
+        (("export", "noise.rondo", "--out", LONG_NAME), "File name too long"),
+        (("export", "noise.rondo", "--out", "noise.rondo/x"), "noise.rondo is no folder"),
+        (("locate", "plain.seq", "--save"), "plain.seq is a plain sequence"),
         (("triage", ".", "--file", "."), "cannot read"),
     ],
 )
@@ -193,6 +241,9 @@ def test_errors_are_one_line(
 ) -> None:
     (tmp_path / "noise.rondo").write_bytes(b"\x93noise")
     (tmp_path / "other.json").write_text("[]")
+    (tmp_path / "plain.seq").write_bytes(STALE)
+    escape = {"format": "rondo-known", "version": 1, "buckets": {"\x1b[2J": {"url": URL}}}
+    (tmp_path / "escape.json").write_text(json.dumps(escape))
     (tmp_path / "newer.json").write_text('{"format": "rondo-known", "version": 2}')
     done = invoke(*arguments)
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1), done.stderr

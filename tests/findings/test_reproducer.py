@@ -184,9 +184,24 @@ def test_a_file_of_version_1_is_read() -> None:
     assert unpack(pack(old)) == old
 
 
+def test_a_file_of_version_2_is_read() -> None:
+    """Written by the second version of the format, before a limit of memory was kept."""
+    content = (GOLDEN / "version-2.rondo").read_bytes()
+    assert msgpack.unpackb(content)["version"] == 2
+    old = unpack(content)
+    assert (old.minimal, old.layer, old.memory_mb) == (True, "dynamo-guards", 0)
+    assert unpack(pack(old)) == old
+
+
+@pytest.mark.parametrize("limit", [-1, 1 << 25, True, "4096"])
+def test_a_memory_limit_that_no_machine_has_is_damage(finding: Reproducer, limit: object) -> None:
+    with pytest.raises(ReproducerError, match="memory"):
+        unpack(pack(replace(finding, memory_mb=limit)))  # type: ignore[arg-type]
+
+
 def test_a_file_of_version_1_has_nothing_of_later_versions(finding: Reproducer) -> None:
     fields = {**msgpack.unpackb(pack(finding)), "version": 1}
-    del fields["reason"]
+    del fields["reason"], fields["memory_mb"]
     assert unpack(msgpack.packb(fields)).reason == ""
     fields["nonsense"] = 1
     with pytest.raises(ReproducerError, match="nonsense"):
