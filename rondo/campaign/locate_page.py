@@ -69,7 +69,7 @@ def _difference(located: Located) -> Iterator[str]:
     if not seen.entry:
         return
     yield f"guards on the program ({len(seen.guards)}):"
-    for kind, text in seen.guards[-SHOWN_GUARDS:]:
+    for kind, text in located.telling_guards(SHOWN_GUARDS):
         yield f"  {kind:16} {text}"[:WIDE]
     if len(seen.guards) > SHOWN_GUARDS:
         yield f"  ... and {len(seen.guards) - SHOWN_GUARDS} more (--json)"

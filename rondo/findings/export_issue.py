@@ -140,9 +140,9 @@ def _cause(located: Located) -> Iterator[str]:
     if not seen.entry:
         return
     yield ""
-    yield "Its last guards on the program:"
+    yield "Its guards nearest to that:"
     yield ""
-    for kind, text in seen.guards[-SHOWN_GUARDS:]:
+    for kind, text in located.telling_guards(SHOWN_GUARDS):
         yield f"- {kind} `{text}`"
     yield ""
     yield 'All of them: `TORCH_LOGS="guards,recompiles" python script.py`.'

@@ -12,6 +12,7 @@ back end the difference first shows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -142,6 +143,28 @@ class Located:
             for touched in self.inspection.changed
             if self.served and not touched.guards and touched.kind in GUARDABLE
         )
+
+    def telling_guards(self, most: int) -> tuple[tuple[str, str], ...]:
+        """Return up to `most` of the entry's guards, those nearest to what changed first.
+
+        A guard that is missing shows best beside its neighbours: what the entry does check of the
+        object that changed. Of guards that are equally near the last are the ones on leaves.
+        """
+        guards = self.inspection.guards
+        paths = [touched.path for touched in self.inspection.changed]
+        near = [max((_shared(path, text) for path in paths), default=0) for _, text in guards]
+        order = sorted(range(len(guards)), key=lambda at: (-near[at], -at))[:most]
+        return tuple(guards[at] for at in sorted(order, key=lambda at: (-near[at], at)))
+
+
+def _shared(path: str, text: str) -> int:
+    """Return how many of the first names of `path` a guard's text mentions together."""
+    names = path.split(".")
+    for count in range(len(names), 0, -1):
+        start = re.escape(".".join(names[:count]))
+        if re.search(rf"(?<![\w.]){start}(?!\w)", text):
+            return count
+    return 0
 
 
 class Locator:

@@ -115,6 +115,6 @@ def test_what_served_the_call_is_told() -> None:
     none = issue_text(issue(seen=replace(SEEN, frame="", entry="", compiled_at=-1, guards=())))
     assert "No compiled code served the call." in none
     assert "`file.Knobs.shift`: absent -> 2.0\n" in none
-    assert "Its last guards" not in none
+    assert "Its guards nearest" not in none
     relation = issue_text(issue(seen=replace(SEEN, broken=("4 <= hidden.size()[0]",))))
     assert "relied on `4 <= hidden.size()[0]`, which does not hold" in relation

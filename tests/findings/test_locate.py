@@ -266,6 +266,21 @@ def test_the_page_names_what_no_guard_mentions() -> None:
     assert "served by entry 0/0 of forward, compiled at step 0; its 9 guards hold" in page
 
 
+def test_guards_beside_what_changed_come_first() -> None:
+    guards = [
+        ("TYPE_MATCH", "type of factor is the same Factor"),
+        ("EQUALS_MATCH", "factor.scaled == 1"),
+        ("TYPE_MATCH", "type of factor.scale is the same float"),
+        ("EQUALS_MATCH", "self.factor.scale == 1"),
+        ("EQUALS_MATCH", "other == 2"),
+    ]
+    found = located(lambda drops, _: CODE not in drops, {"changed": [change()], "guards": guards})
+    assert found.telling_guards(9) == tuple(guards[at] for at in (2, 0, 1, 3, 4))
+    assert found.telling_guards(4) == tuple(guards[at] for at in (2, 0, 1, 4))
+    nothing = located(lambda drops, _: CODE not in drops, {"changed": [], "guards": guards})
+    assert nothing.telling_guards(2) == tuple(guards[-2:])
+
+
 def test_the_page_says_what_served_the_call() -> None:
     def page(seen: dict[str, Any]) -> str:
         found = located(lambda drops, _: CODE not in drops, {"changed": [change()], **seen})

@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
-from types import FunctionType, GeneratorType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -228,6 +228,8 @@ def describe(value: Any) -> Fact:
     if isinstance(value, FunctionType):
         defaults = (repr(value.__defaults__), repr(value.__kwdefaults__))
         return Fact((id(value), id(value.__code__), *defaults), f"function {value.__qualname__}")
+    if isinstance(value, BuiltinFunctionType):
+        return Fact((id(value), type(value)), f"builtin {value.__qualname__}")
     if isinstance(value, CONTAINERS):
         order: tuple[str, ...] = tuple(map(str, value)) if isinstance(value, dict) else ()
         if isinstance(value, (set, frozenset)):
