@@ -7,6 +7,7 @@ to mend is one line and an exit code, here and nowhere else.
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Any
 
@@ -36,7 +37,13 @@ class _Group(click.Group):
             ctx.exit(error.exit_code)
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run, but tell a wrong command line in one line too."""
+        """Run, but tell a wrong command line in one line too.
+
+        A name that the terminal's encoding has no characters for - a path need not be UTF-8 - is
+        printed with escapes, on standard output as Python does it on standard error.
+        """
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except click.ClickException as error:

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from os.path import basename
 from pathlib import Path
 from typing import Any
 
+from rondo.campaign.deaths import DIED
 from rondo.campaign.pool import ExecutionFaultError
 from rondo.campaign.stop import Stop, StoppedError
 from rondo.campaign.workbench import Workbench, framework_of, open_workbench
-from rondo.errors import ReproducerError
+from rondo.errors import ArtifactError, ReproducerError
 from rondo.findings import reproducer as files
 from rondo.findings.bucket import Bucket, bucket_of, find_alarm
 from rondo.findings.depth import compiled_anew
@@ -133,12 +134,19 @@ class _Job:
         result, interrupted = None, False
         try:
             short = shortener.run()
+            _check_steps(short)
             result = _confirmed(self.bench, short)
         except StoppedError:
             interrupted = True
             short = shortener.stopped("it was interrupted")
+        except OSError as error:
+            raise ArtifactError(
+                f"cannot write {self.request.trials}: {error.strerror or error};"
+                " once it can be, --resume goes on"
+            ) from None
         finally:
-            trials.close()
+            with suppress(OSError):  # what did not fit is half a trial, which a resumed run drops
+                trials.close()
         reproducer = self.reproducer(short, result)
         files.save(reproducer, self.request.out)
         if short.minimal:
@@ -224,6 +232,14 @@ def _run(bench: Workbench, data: bytes) -> Result:
     except ExecutionFaultError as fault:
         told = str(fault).strip().splitlines()[-1]
         raise ReproducerError(f"it cannot be executed: {told}") from None
+
+
+def _check_steps(short: Shortened) -> None:
+    """Raise ReproducerError where a death needs no step at all: no sequence is to blame for it."""
+    if short.alarm.identity.verdict == DIED and not short.steps_after:
+        raise ReproducerError(
+            f"workers die here whatever they run ({short.alarm.identity}); is a disk full?"
+        )
 
 
 def _confirmed(bench: Workbench, short: Shortened) -> Result:

@@ -11,12 +11,17 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rondo.campaign.interpreters import _mend
+from rondo.campaign.shrinking import Request, shrink_file
+from rondo.campaign.stop import Stop
 from rondo.campaign.verifying import judged
+from rondo.errors import ArtifactError
 from rondo.findings.reproducer import Reproducer, compose, load, save
+from rondo.findings.trials import Trials
 from rondo.oracle.result import Result
 from rondo.oracle.run import execute
 from tests.campaign.conftest import HARMLESS, ROOT, STALE, TOY, VOCABULARY, toy_bytes
@@ -44,6 +49,11 @@ def dies(self, *arguments, **options):
         os.kill(os.getpid(), 11)
     return call(self, *arguments, **options)
 toy.ToyProgram.call = dies
+"""
+EXITING = """
+import os
+import tests.toy_framework as toy
+toy.ToyFramework.session = lambda self, sequence: os._exit(3)
 """
 FAULTY = "import tests.toy_framework as toy\ndel toy.NAMES['stale_scale']\n"
 
@@ -128,6 +138,37 @@ def test_what_cannot_be_judged_is_told_and_is_no_interruption(rondo: Run, files:
     again = rondo("shrink", "stale.rondo", "--framework", TOY, "--resume")
     assert "1-minimal: each of 4 single removals loses the bug" in again.stdout
     assert not (files / "stale.rondo.trials").exists()
+
+
+def test_a_full_disk_is_one_line_and_loses_no_trial(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = Request(files / "long.seq", files / "out.rondo", TOY, resume=True)
+    with monkeypatch.context() as patched:
+        add = Trials.add
+
+        def filled(self: Trials, *arguments: Any, **options: Any) -> None:
+            if len(self) == 5 and self._file is not None:
+                self._file.close()
+                self._file = os.fdopen(os.open("/dev/full", os.O_WRONLY), "wb")
+            add(self, *arguments, **options)
+
+        patched.setattr(Trials, "add", filled)
+        with pytest.raises(ArtifactError, match=r"No space left on device; .* --resume goes on"):
+            shrink_file(request, Stop(), lambda steps, runs: None)
+    assert not request.out.exists()
+    resumed = shrink_file(request, Stop(), lambda steps, runs: None)
+    assert (resumed.short.minimal, resumed.taken_over) == (True, 5)
+    assert resumed.reproducer.decoded["steps"] == SMALLEST
+
+
+def test_a_worker_that_always_dies_is_no_finding(rondo: Run, files: Path) -> None:
+    """As on a full disk, or without memory: what dies without any step is no bug of these."""
+    (files / "exits.py").write_text(EXITING)
+    done = rondo("shrink", "harmless.seq", "--framework", TOY, "--preload", "exits.py")
+    assert done.returncode == 2, done.stdout
+    assert "workers die here whatever they run" in done.stderr.splitlines()[-1]
+    assert not (files / "harmless.short.rondo").exists()
 
 
 def test_a_file_is_shrunk_by_one_process_at_a_time(rondo: Run, files: Path) -> None:

@@ -19,6 +19,7 @@ from rondo.oracle.run import execute
 from rondo.sequences.codec import decode
 from tests.campaign.conftest import DYNAMIC, STALE, VOCABULARY, toy_bytes
 from tests.findings.conftest import Invoke
+from tests.findings.test_commands import Run
 from tests.findings.test_shorten import LONG
 from tests.toy_framework import ToyFramework
 
@@ -192,6 +193,15 @@ def test_texts_of_a_merged_list_cannot_steer_a_terminal(tmp_path: Path) -> None:
     document = {"format": "rondo-known", "version": 1, "buckets": rows}
     (tmp_path / "known.json").write_text(json.dumps(document))
     assert known(tmp_path).buckets["stateful-x-012345"].url == "https://x/?[2J"
+
+
+def test_names_of_no_encoding_are_printed_all_the_same(tmp_path: Path, rondo: Run) -> None:
+    odd = tmp_path / os.fsdecode(b"\xffodd")
+    path = put(odd, finding(STALE))
+    done = rondo("known", "add", path, URL)
+    assert (done.returncode, r"\udcffodd" in done.stdout) == (0, True), done.stderr
+    done = rondo("triage", odd)
+    assert (done.returncode, r"\udcffodd" in done.stdout) == (0, True), done.stderr
 
 
 def test_what_is_no_file_holds_nobody_up(folder: Path) -> None:
