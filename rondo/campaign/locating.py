@@ -212,5 +212,6 @@ def shown_here(laboratory: Laboratory, replayable: Replayable, file: Path) -> Al
         raise ReproducerError(f"{file} cannot be executed: {str(fault).splitlines()[-1]}") from None
     alarm = shown_alarm(replayable, result)
     if alarm is None:
-        raise LocateError(f"{file}: the bug does not show here ({result.verdict})")
+        seen = result.alarms[0].identity if result.alarms else result.verdict
+        raise LocateError(f"{file}: the bug does not show here ({seen})")
     return alarm

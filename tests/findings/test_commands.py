@@ -67,7 +67,10 @@ def finding(data: bytes) -> Reproducer:
 def files(tmp_path: Path) -> Path:
     (tmp_path / "long.seq").write_bytes(LONG)
     (tmp_path / "harmless.seq").write_bytes(HARMLESS)
-    save(finding(STALE), tmp_path / "stale.rondo")
+    stale = finding(STALE)
+    save(stale, tmp_path / "stale.rondo")
+    elsewhere = replace(stale, identity=replace(stale.identity, place="elsewhere"))
+    save(elsewhere, tmp_path / "other.rondo")
     preloads = {"slow": SLOW, "fixed": FIXED, "faulty": FAULTY, "dying": DYING}
     for name, text in preloads.items():
         (tmp_path / f"{name}.py").write_text(text)
@@ -229,6 +232,9 @@ def executions(printed: str) -> int:
         (("verify", "stale.rondo", "--times", "0"), "0 is not in the range"),
         (("bisect", "gone.rondo", "--python", "python3"), "cannot read gone.rondo"),
         (("bisect", "stale.rondo"), "Missing option '--python'"),
+        (("export", "stale.rondo", "--issue"), "an issue is written for torch alone"),
+        (("export", "stale.rondo", "--pytest"), "toy has no way to write this finding"),
+        (("export", "other.rondo"), "does not show here (stateful: value in output on shallow"),
     ],
 )
 def test_errors_are_one_line_and_exit_code_2(
