@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from rondo.campaign.deaths import DIED
 from rondo.campaign.loading import load
 from rondo.campaign.locating import Laboratory, shown_here
 from rondo.campaign.pool import Server
@@ -40,6 +41,11 @@ def export_file(
         check_vocabulary(replayable, server.vocabulary)
         laboratory = Laboratory.of(server, seconds)
         alarm = shown_here(laboratory, replayable, file)
+        if alarm.identity.verdict == DIED:
+            raise ExportError(
+                f"a process that dies ({alarm.identity.effect}) says no verdict, and a script must;"
+                " `rondo replay` shows it"
+            )
         environment = laboratory.executor.environment()
         request = request_of(
             decode(replayable.data, server.vocabulary),

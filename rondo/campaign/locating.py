@@ -204,6 +204,11 @@ def locate_all(
 def shown_here(laboratory: Laboratory, replayable: Replayable, file: Path) -> Alarm:
     """Return the alarm that the file shows here and now. Raises RondoError when it shows none."""
     recorded = replayable.reproducer
+    if recorded is not None and recorded.identity.verdict == Verdict.LEAKED.value:
+        raise LocateError(
+            f"{file}: what leaks through a reset is in no layer that can be dropped, nor does a"
+            " script show it; `rondo replay` does"
+        )
     if recorded is not None and recorded.identity.verdict == Verdict.MASKED.value:
         laboratory.executor.always_reset = True
     try:

@@ -10,11 +10,11 @@ from typing import Any
 from rondo.campaign.executor import Executor
 from rondo.campaign.pool import ExecutionFaultError, Server
 from rondo.campaign.preload import check_preloads
-from rondo.campaign.workbench import limits_for
+from rondo.campaign.workbench import limits_for, run_showing
 from rondo.errors import ReproducerError
 from rondo.findings.bucket import find_alarm
 from rondo.findings.replay import Replayable, check_vocabulary, read, shown_alarm
-from rondo.oracle.result import Alarm, Result, Verdict
+from rondo.oracle.result import Alarm, Result
 from rondo.sequences.codec import decode
 from rondo.sequences.step import describe
 
@@ -48,15 +48,14 @@ def replay_file(
     server = Server(name, preloads=preloads, subject=subject)
     try:
         check_vocabulary(replayable, server.vocabulary)
-        masked = recorded is not None and recorded.identity.verdict == Verdict.MASKED.value
         executor = Executor(
             server,
             limits_for(replayable, seconds),
             batch=1,
             interrupted=lambda: None,
-            always_reset=masked,
         )
-        result = executor.run_fresh(replayable.data)
+        verdict = recorded.identity.verdict if recorded else ""
+        result = run_showing(verdict, replayable.data, executor, server.vocabulary)
     except ExecutionFaultError as fault:
         raise ReproducerError(f"{file} cannot be executed: {str(fault).splitlines()[-1]}") from None
     finally:

@@ -17,6 +17,7 @@ from rondo.campaign.executor import Executor
 from rondo.campaign.pool import ExecutionFaultError, Interrupted, Limits, Server
 from rondo.campaign.preload import check_preloads
 from rondo.findings.replay import Replayable, check_vocabulary
+from rondo.oracle.fresh import measure
 from rondo.oracle.result import Result, Verdict
 from rondo.sequences.vocabulary import Vocabulary
 
@@ -29,6 +30,7 @@ class Workbench:
     ) -> None:
         self.vocabulary: Vocabulary = server.vocabulary
         self.workers = workers
+        self._verdict = ""
         self._turns = server.turns
         self._idle: SimpleQueue[Executor] = SimpleQueue()
         self._executors = [
@@ -50,15 +52,14 @@ class Workbench:
             self.look_for(replayable.reproducer.identity.verdict)
 
     def look_for(self, verdict: str) -> None:
-        """Run the reset arm at every call from now on if that is what shows such an alarm."""
-        for executor in self._executors:
-            executor.always_reset = verdict == Verdict.MASKED.value
+        """Run everything from now on in the way that shows alarms of that verdict."""
+        self._verdict = verdict
 
     def run(self, data: bytes) -> Result:
         """Return the result of a fresh process. Raises ExecutionFaultError."""
         executor = self._idle.get()
         try:
-            return executor.run_fresh(data)
+            return run_showing(self._verdict, data, executor, self.vocabulary)
         finally:
             self._idle.put(executor)
 
@@ -109,6 +110,18 @@ def open_workbench(
             bench.close()
     finally:
         server.close()
+
+
+def run_showing(verdict: str, data: bytes, executor: Executor, vocabulary: Vocabulary) -> Result:
+    """Return the result of a fresh process, run as alarms of `verdict` need it to show.
+
+    Masked bugs show only where the reset arm runs at every call, leaks only where each reset arm is
+    measured against a process of its own. Raises ExecutionFaultError.
+    """
+    executor.always_reset = verdict == Verdict.MASKED.value
+    if verdict == Verdict.LEAKED.value:
+        return measure(data, executor.run_fresh_as, vocabulary)
+    return executor.run_fresh(data)
 
 
 def limits_for(replayable: Replayable, seconds: float) -> Limits:

@@ -36,6 +36,14 @@ def test_a_leak_is_found_confirmed_and_shortened(rondo: Run, tmp_path: Path) -> 
     found = load(path)
     assert found.identity.verdict == "leaked"
     assert len(found.decoded["steps"]) < 4, "shortened"
+    replayed = rondo("replay", path, "--framework", LEAKY)
+    assert (replayed.returncode, "leaked: " in replayed.stdout) == (1, True), replayed.stdout
+    verified = rondo("verify", path, "--times", 2, "--framework", LEAKY)
+    assert verified.stdout.splitlines()[-1] == "verified: 2 of 2"
+    shrunk = rondo("shrink", path, "--framework", LEAKY)
+    assert "1-minimal" in shrunk.stdout, shrunk.stderr
+    refused = rondo("locate", path, "--framework", LEAKY)
+    assert (refused.returncode, "in no layer" in refused.stderr) == (2, True)
 
 
 def test_nothing_leaks_from_a_compiler_that_resets(fuzz: Run, tmp_path: Path) -> None:

@@ -299,6 +299,9 @@ def test_a_recorded_death_is_verified_by_the_same_death(rondo: Run, files: Path)
     assert done.returncode == 0, done.stdout
     assert "shows: died: crash in retained" in done.stdout
     assert load(files / "crash.short.rondo").minimal
+    refused = rondo("export", "crash.short.rondo", "--framework", TOY)
+    assert refused.returncode == 2
+    assert "a process that dies (crash) says no verdict" in refused.stderr
 
 
 def lone(tmp_path: Path) -> str:
