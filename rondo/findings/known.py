@@ -65,7 +65,7 @@ class KnownBuckets:
             raise KnownError(f"{bucket!r} is no bucket's name")
         if not _is_link(url):
             raise KnownError(f"{url!r} is no http or https link")
-        with _alone(self.path.parent):
+        with _alone(self._real.parent):
             self.buckets = _read(self.path)
             self.buckets[bucket] = Known(url, status, date.today().isoformat())
             self.save()
@@ -75,7 +75,12 @@ class KnownBuckets:
         """Write the file. Raises ArtifactError."""
         rows = {name: asdict(known) for name, known in sorted(self.buckets.items())}
         text = json.dumps({"format": FORMAT, "version": VERSION, "buckets": rows}, indent=2)
-        write_atomically(self.path, f"{text}\n".encode())
+        write_atomically(self._real, f"{text}\n".encode())
+
+    @property
+    def _real(self) -> Path:
+        """Where the list lies: several folders of findings may share one by links to it."""
+        return Path(os.path.realpath(self.path))
 
 
 def _is_link(url: str) -> bool:

@@ -180,6 +180,14 @@ def test_a_stray_reproducer_is_noted_beside_it(tmp_path: Path, invoke: Invoke) -
     assert (done.exit_code, "mine holds 2 buckets" in done.stderr) == (2, True), done.stderr
 
 
+def test_a_list_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "findings").mkdir()
+    (tmp_path / "findings" / "known.json").symlink_to(tmp_path / "shared.json")
+    known(tmp_path / "findings").add("stateful-x-012345", URL)
+    assert (tmp_path / "findings" / "known.json").is_symlink()
+    assert list(KnownBuckets(tmp_path / "shared.json").buckets) == ["stateful-x-012345"]
+
+
 def test_notes_made_at_the_same_moment_are_all_kept(tmp_path: Path) -> None:
     names = [f"stateful-x-{number:06x}" for number in range(40)]
     lists = [KnownBuckets(tmp_path / "new" / "known.json") for _ in names]
