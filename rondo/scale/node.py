@@ -55,11 +55,14 @@ class Node:
         return {"running": code is None, "code": code, "said": self._last_words(), **figures}
 
     def _last_words(self) -> str:
+        """Return its error; of a campaign that could not even tell one, its last line."""
         try:
             lines = (self._base / "log").read_text(errors="replace").splitlines()
         except OSError:
             return ""
-        return next((line for line in reversed(lines) if line.startswith("error: ")), "")
+        said = [line for line in reversed(lines) if line.strip()]
+        errors = [line for line in said if line.startswith("error: ")]
+        return next(iter(errors or said), "")
 
     def end(self) -> dict[str, Any]:
         """End the campaign, trade for the last time and remove its files."""

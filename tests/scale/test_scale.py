@@ -175,6 +175,28 @@ def test_a_campaign_ends_with_the_process_that_holds_its_node(
     assert_gone(family, within=20)
 
 
+def test_a_node_whose_campaign_fails_says_why(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line, whether it was an error of Rondo's or a package that a machine lacks."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("tempfile.tempdir", environment["TMPDIR"])
+    (tmp_path / "msgpack.py").write_text("raise ImportError('no msgpack on this machine')\n")
+    for path, flags, says in (
+        ("", ["--framework", "no.such:Thing"], "error: no framework 'no.such:Thing'"),
+        (f"{tmp_path}{os.pathsep}", [], "ImportError: no msgpack on this machine"),
+    ):
+        monkeypatch.setenv("PYTHONPATH", f"{path}{environment['PYTHONPATH']}")
+        node = Node("n", flags, {}, Store().trade)
+        deadline = time.monotonic() + 120
+        while (figures := node.step())["running"] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert figures["code"] not in (0, None)
+        assert says in figures["said"]
+        node.end()
+
+
 # ------------------------------------------------------------------------------------------- Ray
 
 
@@ -201,7 +223,7 @@ def test_a_local_ray_with_two_workers_one_of_them_killed(
 ) -> None:
     pytest.importorskip("ray")
     command = [sys.executable, "-m", "rondo.fuzz", "--campaign=c", "--ray=auto", "-workers=2"]
-    command += [*FLAGS, "-seed=5", "-max_total_time=60", "-runs=1200"]
+    command += [*FLAGS, "-seed=5", "-max_total_time=600", "-runs=500"]
     env = {**environment, "RAY_TMPDIR": "/tmp", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
     head = subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True)
     said: list[str] = []
@@ -212,9 +234,12 @@ def test_a_local_ray_with_two_workers_one_of_them_killed(
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
-    actors = wait_for_actors(head.pid, 2)
-    actors[0].kill()
-    assert head.wait(240) == 0, said[-8:]
+    try:
+        actors = wait_for_actors(head.pid, 2)
+        actors[0].kill()
+        assert head.wait(660) == 0, said[-8:]
+    finally:
+        head.kill()
     reader.join(10)
     text = "".join(said)
     assert re.search(r"node \d was lost; another one takes its place", text), text[-800:]
