@@ -45,9 +45,25 @@ def title(issue: Issue) -> str:
     )
     if identity.verdict == "stateful":
         bare = located.unguarded
-        cause = f"no guard on {bare[0].path}" if bare else f"stale {located.layer}"
+        cause = (
+            f"no guard on {named(bare[0].path, issue.exported.text)}"
+            if bare
+            else f"stale {located.layer}"
+        )
         return f"torch.compile: {what} on a later call, {cause}"
     return f"torch.compile: {what} ({located.backend})"
+
+
+def named(path: str, script: str) -> str:
+    """Return `path` by the name that it has in the script, where its file's name is none.
+
+    What changed is named in the subject's own files, which whoever reads an issue has not got.
+    """
+    file, _, rest = path.partition(".")
+    first = re.match(r"\w*", rest)
+    if not first or not first[0] or re.search(rf"\b{re.escape(file)}\b", script):
+        return path
+    return rest if re.search(rf"\b{first[0]}\b", script) else path
 
 
 def _lines(issue: Issue) -> Iterator[str]:
@@ -72,7 +88,7 @@ def _lines(issue: Issue) -> Iterator[str]:
     yield ""
     yield "### Where it comes from"
     yield ""
-    yield from _cause(issue.located)
+    yield from _cause(issue.located, issue.exported.text)
     yield ""
     yield "### Ablation"
     yield ""
@@ -105,6 +121,8 @@ def _description(issue: Issue) -> Iterator[str]:
     else:
         yield "A call of a compiled module differs from eager."
     yield ""
+    yield "As it was found, by the fuzzer's names; the script marks the same steps:"
+    yield ""
     for line in located.between:
         number, _, text = line.partition("  ")
         note = {located.establishing: "establishes", located.exposing: "exposes"}.get(int(number))
@@ -113,7 +131,7 @@ def _description(issue: Issue) -> Iterator[str]:
     yield f"Expected `{difference.path}`: `{difference.eager}`. Got: `{difference.retained}`."
 
 
-def _cause(located: Located) -> Iterator[str]:
+def _cause(located: Located, script: str) -> Iterator[str]:
     yield f"Layer: **{located.layer}**: {located.why}."
     seen = located.inspection
     if not (seen.entry or seen.changed):
@@ -134,7 +152,7 @@ def _cause(located: Located) -> Iterator[str]:
     yield f"Changed since step {seen.since}:"
     yield ""
     for touched in seen.changed:
-        yield f"- `{touched.path}`: {_how(touched, served=located.served)}"
+        yield f"- `{named(touched.path, script)}`: {_how(touched, served=located.served)}"
     if not seen.changed:
         yield "- nothing that the forward can read"
     if not seen.entry:

@@ -9,7 +9,7 @@ import pytest
 
 from rondo.findings.export import Exported
 from rondo.findings.export_check import Ran
-from rondo.findings.export_issue import Issue, issue_text, title
+from rondo.findings.export_issue import Issue, issue_text, named, title
 from rondo.findings.locate import Inspection, Located, Touched, Trial
 from rondo.oracle.result import Alarm, Difference, Identity
 
@@ -91,6 +91,16 @@ def test_the_title_names_what_is_not_guarded() -> None:
         "torch.compile: wrong result on a later call, stale dynamo-guards"
     )
     assert title(issue(verdict="stateless")) == "torch.compile: wrong result (eager)"
+
+
+def test_what_changed_has_the_name_that_it_has_in_the_script() -> None:
+    made = replace(issue(), exported=Exported("class Knobs: pass\nKnobs.shift = 2.0\n", "runs"))
+    assert title(made) == "torch.compile: wrong result on a later call, no guard on Knobs.shift"
+    assert "- `Knobs.shift`: absent -> 2.0; **no guard mentions it**" in issue_text(made)
+    for script in ("import file\nfile.Knobs.shift = 2.0", "knobs.shift = 2.0"):
+        assert named("file.Knobs.shift", script) == "file.Knobs.shift"
+    assert named("max", "max") == "max"
+    assert named("file.max", 'globals()["max"] = min') == "max"
 
 
 def test_indices_in_the_program_are_told() -> None:
