@@ -58,7 +58,7 @@ class Disk:
             used = sum(map(used_bytes, self._folders))
             if used > self._limit:
                 raise DiskFullError(
-                    f"{used >> 20} Mb are used, and --max_disk_mb allows {self._limit >> 20}"
+                    f"{used >> 20} Mb are used, and --max-disk allows {self._limit >> 20}"
                 )
 
     def release(self) -> None:

@@ -126,6 +126,10 @@ def is_running(folder: Path) -> bool:
     return False
 
 
+AUTOMATIC = {"seed": 0, "device": "auto"}
+"""Settings that leave the choice to us, and are written down as what was chosen."""
+
+
 def join(campaign: Path) -> Member:
     """Make a new member. Raises CampaignError when nothing can be written there."""
     try:
@@ -175,6 +179,9 @@ def save_settings(settings: Settings, member: Member) -> None:
 def resumed_settings(member: Member, asked: Settings, given: frozenset[str]) -> Settings:
     """Return the settings of `member`, with those `given` anew that may change.
 
+    The command that began it, with --resume added, continues it. The folder may have been moved
+    meanwhile: where it is now, is what `asked` says.
+
     Raises CampaignError where another would make it a different campaign, or the file is damaged.
     """
     try:
@@ -185,12 +192,20 @@ def resumed_settings(member: Member, asked: Settings, given: frozenset[str]) -> 
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise CampaignError(f"{member.settings_file} is damaged: {error}") from None
     now = {name: getattr(asked, name) for name in given}
-    for name in sorted(now.keys() - LOOSE - {"corpora"}):
+    if "preloads" in now:
+        now["preloads"] = tuple(map(os.path.abspath, asked.preloads))
+    chosen = {name for name, value in AUTOMATIC.items() if now.get(name) == value}
+    for name in sorted(now.keys() - LOOSE - {"corpora"} - chosen):
         if now[name] != getattr(before, name):
             raise CampaignError(
                 f"{name} was {getattr(before, name)!r} and cannot change when a campaign continues"
             )
     loose = {name: value for name, value in now.items() if name in LOOSE}
+    if "workers" in now:
+        loose.setdefault("fork", 0)
+    if before.campaign is not None and asked.campaign is not None:
+        loose["artifact_prefix"] = asked.artifact_prefix
+        loose["corpora"] = (asked.campaign / CORPUS, *before.corpora[1:])
     return Settings(**{**values, "resume": True, **loose})
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -19,6 +21,8 @@ import pytest
 from rondo._native.behaviour import BehaviourMap
 from rondo.campaign import disk
 from rondo.campaign.exchange import subtracted
+from rondo.campaign.flags import parse
+from rondo.campaign.folder import join, resumed_settings, save_settings
 from rondo.campaign.graph import GraphError, Reader, Writer
 from rondo.campaign.keeper import SUM
 from rondo.oracle.result import Identity
@@ -141,6 +145,35 @@ def test_the_search_cannot_change_when_a_campaign_continues(
     assert done.returncode == 2
     assert "error: seed was 7 and cannot change when a campaign continues" in done.stderr
     assert campaign("-runs=6", "-workers=2", new=False).returncode == 0
+
+
+def test_the_same_command_continues_it_where_its_folder_is_now(
+    campaign: Callable[..., Completed], tmp_path: Path
+) -> None:
+    """The disk was full, so the folder went to another one; the command came from the history."""
+    (tmp_path / "setup.py").write_text("")
+    seed(tmp_path / "seeds", harmless=HARMLESS)
+    flags = ("seeds", "--preload", "setup.py", "-fork=2")
+    assert campaign("-runs=20", *flags).returncode == 0
+    shutil.move(tmp_path / "c", tmp_path / "moved")
+    before = set(corpus_in(tmp_path / "moved" / "corpus"))
+    done = campaign("-runs=150", *flags, "--resume", folder="moved")
+    assert done.returncode == 0, done.stderr
+    assert "continued after 20 executions" in done.stderr
+    assert before < set(corpus_in(tmp_path / "moved" / "corpus"))
+    assert findings_in(tmp_path / "moved" / "findings")
+    assert not (tmp_path / "c").exists()
+
+
+def test_what_is_given_anew_replaces_what_it_excludes(tmp_path: Path) -> None:
+    member = join(tmp_path / "c")
+    begun = [f"--campaign={tmp_path / 'c'}", "-fork=4", "-seed=0"]
+    save_settings(replace(parse(begun)[0], seed=99), member)
+    asked = [f"--campaign={tmp_path / 'c'}", "-workers=1", "-seed=0", "--resume"]
+    continued = resumed_settings(member, *parse(asked))
+    member.close()
+    assert continued.slots == 1
+    assert continued.seed == 99, "0 asks for any"
 
 
 def test_there_must_be_something_to_continue(campaign: Callable[..., Completed]) -> None:
