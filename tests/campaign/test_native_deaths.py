@@ -131,3 +131,6 @@ def test_it_is_a_finding_whose_reproducer_dies_of_the_same(
     assert shown["shows"]
     assert shown["verdict"] == "died"
     assert [alarm["identity"] for alarm in shown["alarms"]] == [shown["expected"]]
+    if expected.effect == "memory":
+        verified = rondo("verify", path, "--times=2", "--framework", ADAPTER)
+        assert verified.returncode == 0, verified.stdout + verified.stderr
