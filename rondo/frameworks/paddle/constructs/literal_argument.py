@@ -1,4 +1,7 @@
-"""literal_argument: Python numbers passed as an argument that compare equal and differ in type."""
+"""literal_argument: Python numbers passed as an argument that are easily taken for one another.
+
+1, True and 1.0 are equal and differ in type; -1 and -2 differ and have one hash in CPython.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class LiteralArgument(paddle.nn.Layer):
 CONSTRUCT = Construct("literal_argument", LiteralArgument, kind=ARGUMENT, guarded=True)
 
 
-@CONSTRUCT.change(values=6)
+@CONSTRUCT.change(values=8)
 def set_literal(module: LiteralArgument, value: int) -> None:
-    """Pass 1, True, 1.0, 0, False or 2 from now on."""
-    module.literal = (1, True, 1.0, 0, False, 2)[value]
+    """Pass 1, True, 1.0, 0, False, 2, -1 or -2 from now on."""
+    module.literal = (1, True, 1.0, 0, False, 2, -1, -2)[value]

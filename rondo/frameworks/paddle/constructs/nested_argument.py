@@ -40,3 +40,9 @@ def reorder(module: NestedArgument, value: int) -> None:
     """Pass the dict's entries in the other order (0) or as before (1)."""
     items = [("scale", 1), ("shift", 0)]
     module.table = dict(items[::-1] if value == 0 else items)
+
+
+@CONSTRUCT.change(values=2)
+def add_entry(module: NestedArgument, value: int) -> None:
+    """Pass a dict with a third entry (0), or with two (1)."""
+    module.table = {"scale": 1, "shift": 0} | ({"extra": 2} if value == 0 else {})
