@@ -18,8 +18,15 @@ from rondo._native.behaviour import BehaviourMap
 from rondo.scale.courier import Courier
 from rondo.scale.node import Node
 from rondo.scale.store import Store
-from tests.campaign.conftest import HARMLESS, ROOT, STALE, TOY
-from tests.campaign.test_campaign import SAFE, assert_gone, corpus_in, findings_in, steps_by_bug
+from tests.campaign.conftest import DYNAMIC, HARMLESS, ROOT, STALE, TOY
+from tests.campaign.test_campaign import (
+    SAFE,
+    assert_gone,
+    corpus_in,
+    findings_in,
+    seed,
+    steps_by_bug,
+)
 
 FLAGS = ["--framework", TOY, SAFE, "-timeout=10", "-rss_limit_mb=200"]
 
@@ -223,7 +230,8 @@ def test_a_local_ray_with_two_workers_one_of_them_killed(
 ) -> None:
     pytest.importorskip("ray")
     command = [sys.executable, "-m", "rondo.fuzz", "--campaign=c", "--ray=auto", "-workers=2"]
-    command += [*FLAGS, "-seed=5", "-max_total_time=600", "-runs=500"]
+    command += ["seeds", *FLAGS, "-seed=5", "-max_total_time=600", "-runs=160"]
+    seed(tmp_path / "seeds", stale=STALE, dynamic=DYNAMIC)
     env = {**environment, "RAY_TMPDIR": "/tmp", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
     head = subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True)
     said: list[str] = []
