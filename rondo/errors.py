@@ -70,6 +70,12 @@ class PreloadError(RondoError):
     slug = "preload"
 
 
+class DeviceError(RondoError):
+    """There is no device of that name here, or subjects cannot live on it."""
+
+    slug = "device"
+
+
 class BackendError(RondoError):
     """A back end cannot compile anything on this machine."""
 

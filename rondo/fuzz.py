@@ -47,6 +47,7 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
     from rondo.campaign.pool import Limits, Server
     from rondo.campaign.preload import check_preloads
     from rondo.campaign.turns import Turns
+    from rondo.frameworks.base import CPU
     from rondo.report.recording import recorded
     from rondo.search.sampler import MAX_LENGTH
 
@@ -74,10 +75,16 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
                 settings.framework,
                 preloads=settings.preloads,
                 subject=settings.subject,
+                device=settings.device,
+                device_limit_mb=settings.device_limit_mb,
                 interrupted=stop.check,
                 turns=turns,
             )
             stack.callback(server.close)
+            # What `auto` was: a campaign that continues elsewhere must not change it.
+            settings = replace(settings, device=server.device)
+            if server.device != CPU:
+                status.info(f"Device: {server.device}")
             scope = Scope.of(settings, server.vocabulary, usual_length=MAX_LENGTH)
             limits = Limits(settings.timeout, settings.rss_limit_mb << 20)
             executors = tuple(

@@ -7,6 +7,7 @@ so it is confirmed, shortened and bucketed by the code that does so for wrong va
 from __future__ import annotations
 
 import os
+import re
 import signal
 from dataclasses import dataclass
 from enum import Enum
@@ -21,6 +22,15 @@ from rondo.sequences.vocabulary import Vocabulary
 DIED = "died"
 """The verdict of a sequence that its worker did not survive."""
 SHOWN_OUTPUT = 200
+DEVICE_EXIT = 86
+"""Exit code of a worker whose device refuses all further work; its last line begins as follows."""
+DEVICE_LOST = "rondo: device lost: "
+KIND_OF_LOSS = re.compile(
+    r"device-side assert|illegal memory access|misaligned address|illegal instruction"
+    r"|invalid program counter|unspecified launch failure|launch timed out|uncorrectable ECC"
+)
+"""The lasting errors of https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html, by
+which a loss is named: the rest of a message has addresses and names of files."""
 HANG_WORK = 240.0
 """Work of a hang, in usual executions of a quarter of a second: the usual -timeout is a minute."""
 
@@ -32,6 +42,7 @@ class Cause(Enum):
     EXIT = "exit"
     TIMEOUT = "hang"
     MEMORY = "memory"
+    DEVICE = "device lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +66,12 @@ def classify(
     if killed_for is not None:
         return Death(killed_for, "", entry, output)
     if not os.WIFSIGNALED(status):
-        return Death(Cause.EXIT, str(os.waitstatus_to_exitcode(status)), entry, output)
+        code = os.waitstatus_to_exitcode(status)
+        _, lost, told = output.rpartition(DEVICE_LOST)
+        if code == DEVICE_EXIT and lost:
+            named = KIND_OF_LOSS.search(told)
+            return Death(Cause.DEVICE, named[0] if named else "another error", entry, told)
+        return Death(Cause.EXIT, str(code), entry, output)
     number = os.WTERMSIG(status)
     if number == signal.SIGKILL:
         return Death(Cause.MEMORY, "", entry, output)

@@ -20,6 +20,7 @@ from rondo.campaign.pool import (
     WorkerKilledError,
 )
 from rondo.errors import WorkerError
+from rondo.findings.reproducer import DEVICE
 from rondo.oracle.result import Result
 from rondo.oracle.run import Settings
 
@@ -111,14 +112,14 @@ class Executor:
     def environment(self) -> dict[str, str]:
         """Return what a maintainer asks about the environment, from a fresh worker.
 
-        Empty when that worker dies: a finding is written with or without it.
+        The device alone when that worker dies: a finding is written with or without the rest.
         """
         try:
             worker = self._fork()
             found = worker.environment(self.limits, self.interrupted)
             worker.end()
         except (ServerLostError, WorkerDiedError):
-            return {}
+            return {DEVICE: self.server.device}
         return found
 
     def start(self) -> None:
@@ -175,7 +176,7 @@ class Executor:
         resident = worker.resident_bytes()
         if not fresh:
             self.resident_bytes = resident
-        crowded = resident > CROWDED * self.limits.resident_bytes
+        crowded = resident > CROWDED * (self.limits.resident_bytes + self.server.allowance)
         if fresh or result.alarms or crowded or worker.executions >= self.batch:
             worker.end()
         else:

@@ -26,6 +26,7 @@ def export_file(
     framework: str = "torch",
     preloads: tuple[str, ...] = (),
     subject: str = "",
+    device: str = "",
     seconds: float = 120.0,
     form: str = "script",
 ) -> Exported:
@@ -36,7 +37,7 @@ def export_file(
     name = replayable.framework if ":" not in framework else framework
     if form == "issue" and name != "torch":
         raise ExportError("an issue is written for torch alone: it answers what PyTorch asks for")
-    server = Server(name, preloads=preloads, subject=subject)
+    server = Server(name, preloads=preloads, subject=subject, device=replayable.device(device))
     try:
         check_vocabulary(replayable, server.vocabulary)
         laboratory = Laboratory.of(server, seconds)
@@ -54,6 +55,7 @@ def export_file(
             version=environment.get(name, ""),
             preludes=preludes,
         )
+        request = replace(request, device=server.device)
         if form == "test":
             request = replace(request, form=form)
         located = None

@@ -16,7 +16,6 @@ from rondo.campaign.settings import UNLIMITED, Settings
 from rondo.errors import RondoError
 
 SAMPLERS = ("mcmc", "random", "stateless")
-DEVICES = ("cpu",)
 
 
 class UsageError(RondoError):
@@ -59,10 +58,8 @@ def _zero_or_one(text: str) -> bool:
     return text == "1"
 
 
-def _one_of(choices: tuple[str, ...], *later: str) -> Callable[[str], str]:
+def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     def parse(text: str) -> str:
-        if text in later:
-            raise UsageError(f"{text!r} is not available yet")
         if text not in choices:
             raise ValueError(f"one of {', '.join(choices)}")
         return text
@@ -106,7 +103,8 @@ OWN_FLAGS = {
     "subject": Flag("subject", str, "your own model, as package.module:factory"),
     "batch": Flag("batch", _whole(1), "executions that one worker serves, 1 for one each (16)"),
     "lines": Flag("lines", _zero_or_one, "0: do not trace the compiler's lines (1)"),
-    "device": Flag("device", _one_of(DEVICES, "cuda"), "where subjects live (cpu)"),
+    "device": Flag("device", str, "where subjects live: cpu, cuda; auto is a GPU if any (auto)"),
+    "device_limit_mb": Flag("device_limit_mb", _whole(0), "device memory of one worker (0: any)"),
     "campaign": Flag("campaign", Path, "folder that holds all of it; several may share one"),
     "resume": Flag("resume", _zero_or_one, "continue what --campaign holds", switch=True),
     "max-disk": Flag("max_disk_mb", _whole(1), "Mb that the campaign may use; then it stops"),

@@ -118,6 +118,7 @@ def locate_file(
     framework: str = "torch",
     preloads: tuple[str, ...] = (),
     subject: str = "",
+    device: str = "",
     seconds: float = 120.0,
     thorough: bool = False,
 ) -> LocatedFile:
@@ -125,7 +126,7 @@ def locate_file(
     check_preloads(preloads)
     replayable = read(file, framework=framework)
     name = replayable.framework if ":" not in framework else framework
-    server = Server(name, preloads=preloads, subject=subject)
+    server = Server(name, preloads=preloads, subject=subject, device=replayable.device(device))
     try:
         check_vocabulary(replayable, server.vocabulary)
         laboratory = Laboratory.of(server, seconds)
@@ -175,7 +176,7 @@ def locate_all(
     """
     check_preloads(preloads)
     with ExitStack() as servers:
-        started: dict[str, Server] = {}
+        started: dict[tuple[str, str], Server] = {}
         for path in sorted(folder.rglob(f"*{SUFFIX}")):
             try:
                 check_file(path)
@@ -186,12 +187,14 @@ def locate_all(
                 continue
             check_saving(path)
             name = replayable.framework if ":" not in framework else framework
-            if name not in started:
-                started[name] = Server(name, preloads=preloads, subject=subject)
-                servers.callback(started[name].close)
+            place = name, replayable.device()
+            if place not in started:
+                started[place] = Server(name, preloads=preloads, subject=subject, device=place[1])
+                servers.callback(started[place].close)
+            server = started[place]
             try:
-                check_vocabulary(replayable, started[name].vocabulary)
-                laboratory = Laboratory.of(started[name], seconds)
+                check_vocabulary(replayable, server.vocabulary)
+                laboratory = Laboratory.of(server, seconds)
                 alarm = shown_here(laboratory, replayable, path)
                 located = laboratory.locate(replayable.data, alarm)
                 save_layer(path, located)

@@ -15,6 +15,7 @@ from pathlib import Path
 from rondo.campaign.corpora import check_folders, framework_folder
 from rondo.campaign.stop import Stop
 from rondo.campaign.workbench import Workbench, open_workbench
+from rondo.frameworks.base import CPU
 from rondo.oracle.result import Result
 from rondo.search.corpus import Corpus, Entry
 from rondo.sequences.vocabulary import Vocabulary
@@ -44,6 +45,7 @@ def merge(
     stop: Stop,
     preloads: tuple[str, ...] = (),
     subject: str = "",
+    device: str = CPU,
     seconds: float = 60.0,
     workers: int = 1,
     progress: Progress = lambda done, total, behaviours: None,
@@ -57,6 +59,7 @@ def merge(
         framework,
         preloads=preloads,
         subject=subject,
+        device=device,
         seconds=seconds,
         workers=workers,
         interrupted=stop.check,

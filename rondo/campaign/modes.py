@@ -15,6 +15,7 @@ from rondo.campaign.shrinking import Request, shrink_file
 from rondo.campaign.status import Status
 from rondo.campaign.stop import Stop, StoppedError
 from rondo.errors import EXIT_OK
+from rondo.frameworks.base import AUTO
 
 SIGNALLED = 128
 
@@ -29,6 +30,7 @@ def run_merge(settings: Settings, status: Status, stop: Stop) -> int:
             stop=stop,
             preloads=settings.preloads,
             subject=settings.subject,
+            device=settings.device,
             seconds=settings.timeout,
             workers=settings.slots,
             progress=lambda done, total, behaviours: status.info(
@@ -67,6 +69,7 @@ def run_minimize(settings: Settings, status: Status, stop: Stop) -> int:
         settings.subject,
         settings.timeout,
         settings.slots,
+        device="" if settings.device == AUTO else settings.device,
     )
     try:
         shrunk = shrink_file(request, stop, lambda steps, runs: None)

@@ -37,6 +37,7 @@ from rondo.campaign.processes import (
 )
 from rondo.campaign.turns import Turns
 from rondo.errors import PreloadError, RondoError, WorkerError
+from rondo.frameworks.base import CPU
 from rondo.oracle.result import Result
 from rondo.sequences.vocabulary import Vocabulary
 
@@ -55,6 +56,9 @@ STOPPED_SECONDS = 1.0
 GAP = 5.0
 """A look at a worker that comes so late means that this process was stopped itself: the worker gets
 the time back, instead of being taken for one that hangs."""
+RUNTIME_BYTES = 8 << 30
+"""Memory of the host that is no program's: a GPU's runtime maps its libraries and kernels into each
+process, a few GiB with all of torch's. It is granted on top of the limit where there is one."""
 LAST_WORDS = 4000
 """Bytes of a dead worker's output that are kept."""
 
@@ -243,7 +247,7 @@ class Worker:
             elif now >= due:
                 queue.look()
                 due = now + LOOK_SECONDS
-            if resident_bytes(self.pid) > limits.resident_bytes:
+            if resident_bytes(self.pid) > limits.resident_bytes + self._server.allowance:
                 return True, Cause.MEMORY
             if has_ended(self.pid):
                 return True, None
@@ -296,12 +300,17 @@ class Server:
         *,
         preloads: tuple[str, ...] = (),
         subject: str = "",
+        device: str = CPU,
+        device_limit_mb: int = 0,
         interrupted: Interrupted = lambda: None,
         turns: Turns | None = None,
     ) -> None:
         self._interrupted = interrupted
         self.turns = turns or Turns()
         self.subject = subject
+        self.device = device
+        """What was asked for, and once the server runs what that is."""
+        self.device_limit_mb = device_limit_mb
         self.framework = framework
         self.preloads = tuple(os.path.abspath(path) for path in preloads)
         self.folder = Path(tempfile.mkdtemp(prefix="rondo-"))
@@ -330,6 +339,11 @@ class Server:
         worker = Worker(self, answer["pid"], connection, Path(answer["folder"]))
         self._workers.add(worker)
         return worker
+
+    @property
+    def allowance(self) -> int:
+        """Bytes that a worker may hold beyond its limit: what the device's runtime maps."""
+        return 0 if self.device == CPU else RUNTIME_BYTES
 
     @property
     def generation(self) -> int:
@@ -387,6 +401,7 @@ class Server:
             command += ["--preload", path]
         if self.subject:
             command += ["--subject", self.subject]
+        command += ["--device", self.device, "--device-limit-mb", str(self.device_limit_mb)]
         self.folder.mkdir(exist_ok=True)
         self._log = self.folder / "server"
         with open(self._log, "wb") as log:
@@ -414,6 +429,7 @@ class Server:
             raise FrameworkError(hello["error"])
         ours.settimeout(ANSWER_SECONDS)
         self.trees = tuple(hello["trees"])
+        self.device = hello["device"]
         return wire.vocabulary_from_data(hello["vocabulary"])
 
     def _wait_for_hello(self) -> None:

@@ -37,15 +37,19 @@ def replay_file(
     framework: str = "torch",
     preloads: tuple[str, ...] = (),
     subject: str = "",
+    device: str = "",
     seconds: float = 120.0,
 ) -> Replayed:
-    """Replay `file` once in a fresh process. Raises RondoError."""
+    """Replay `file` once in a fresh process, on the device that it was made on unless told.
+
+    Raises RondoError.
+    """
     check_preloads(preloads)
     replayable = read(file, framework=framework)
     recorded = replayable.reproducer
     by_name = ":" not in framework
     name = replayable.framework if by_name else framework
-    server = Server(name, preloads=preloads, subject=subject)
+    server = Server(name, preloads=preloads, subject=subject, device=replayable.device(device))
     try:
         check_vocabulary(replayable, server.vocabulary)
         executor = Executor(

@@ -30,8 +30,8 @@ from typing import NoReturn
 from rondo.campaign import wire
 from rondo.campaign.loading import load
 from rondo.campaign.processes import die_with_parent, kill_group, own_group
-from rondo.errors import RondoError
-from rondo.frameworks.base import Framework
+from rondo.errors import DeviceError, RondoError
+from rondo.frameworks.base import CPU, Framework
 from rondo.subjects.user import load_subject
 
 REMOVALS = 100
@@ -61,6 +61,7 @@ class Server:
         """Start a worker in a folder of its own and hand its connection to the driver."""
         from rondo.campaign.worker import run_worker
 
+        assert not self.framework.unforkable(), "something started the device since the last fork"
         ours, theirs = socket.socketpair()
         folder = Path(tempfile.mkdtemp(prefix="worker-", dir=self.folder))
         parent = os.getpid()
@@ -120,12 +121,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--preload", action="append", default=[])
     parser.add_argument("--subject", default="")
+    parser.add_argument("--device", default=CPU)
+    parser.add_argument("--device-limit-mb", type=int, default=0)
     options = parser.parse_args(arguments)
 
     connection = socket.socket(fileno=options.connection)
     connection.set_inheritable(False)
     try:
         framework = load(options.framework)
+        framework.use_device(options.device, limit_mb=options.device_limit_mb)
         if options.subject:
             framework.add_subject(load_subject(options.subject))
         with warnings.catch_warnings():
@@ -133,6 +137,8 @@ def main(arguments: list[str] | None = None) -> None:
             framework.warm()
         vocabulary = wire.vocabulary_to_data(framework.vocabulary())
         trees = list(framework.source_trees())
+        if reason := framework.unforkable():
+            raise DeviceError(reason)
     except RondoError as error:
         wire.send(connection, {"error": str(error), "exit_code": error.exit_code})
         sys.exit(error.exit_code)
@@ -141,7 +147,8 @@ def main(arguments: list[str] | None = None) -> None:
     server = Server(connection, framework, options.folder, tuple(options.preload))
     signal.signal(signal.SIGTERM, lambda *_: server.leave())
     die_with_parent(options.parent, signal.SIGTERM)
-    wire.send(connection, {"vocabulary": vocabulary, "trees": trees})
+    hello = {"vocabulary": vocabulary, "trees": trees, "device": framework.device}
+    wire.send(connection, hello)
     gc.collect()
     gc.freeze()
     try:

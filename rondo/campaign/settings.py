@@ -40,7 +40,8 @@ class Settings:
     subject: str = ""
     batch: int = 16
     lines: bool = True
-    device: str = "cpu"
+    device: str = "auto"
+    device_limit_mb: int = 0
     json: bool = False
     campaign: Path | None = None
     resume: bool = False

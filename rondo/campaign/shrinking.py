@@ -60,6 +60,7 @@ class Request:
     seconds: float = 120.0
     workers: int = 1
     resume: bool = False
+    device: str = ""
 
     @property
     def trials(self) -> Path:
@@ -85,6 +86,7 @@ def shrink_file(request: Request, stop: Stop, progress: Progress) -> Shrunk:
             framework_of(replayable, request.framework),
             preloads=request.preloads,
             subject=request.subject,
+            device=replayable.device(request.device),
             seconds=request.seconds,
             workers=request.workers,
             interrupted=stop.check,

@@ -49,6 +49,7 @@ def verify_file(
     framework: str = "torch",
     preloads: tuple[str, ...] = (),
     subject: str = "",
+    device: str = "",
     seconds: float = 120.0,
     report: Callable[[int, Outcome], None] = lambda number, outcome: None,
 ) -> Verification:
@@ -60,7 +61,11 @@ def verify_file(
     expected = replayable.reproducer.identity if replayable.reproducer else None
     outcomes = []
     with open_workbench(
-        framework_of(replayable, framework), preloads=preloads, subject=subject, seconds=seconds
+        framework_of(replayable, framework),
+        preloads=preloads,
+        subject=subject,
+        device=replayable.device(device),
+        seconds=seconds,
     ) as bench:
         bench.prepare(replayable)
         for number in range(times):

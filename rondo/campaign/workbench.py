@@ -17,6 +17,7 @@ from rondo.campaign.executor import Executor
 from rondo.campaign.pool import ExecutionFaultError, Interrupted, Limits, Server
 from rondo.campaign.preload import check_preloads
 from rondo.findings.replay import Replayable, check_vocabulary
+from rondo.frameworks.base import CPU
 from rondo.oracle.fresh import measure
 from rondo.oracle.result import Result, Verdict
 from rondo.sequences.vocabulary import Vocabulary
@@ -95,13 +96,16 @@ def open_workbench(
     *,
     preloads: tuple[str, ...] = (),
     subject: str = "",
+    device: str = CPU,
     seconds: float = 120.0,
     workers: int = 1,
     interrupted: Interrupted = lambda: None,
 ) -> Iterator[Workbench]:
     """Start a server, yield a workbench over it and end both. Raises RondoError."""
     check_preloads(preloads)
-    server = Server(framework, preloads=preloads, subject=subject, interrupted=interrupted)
+    server = Server(
+        framework, preloads=preloads, subject=subject, device=device, interrupted=interrupted
+    )
     try:
         bench = Workbench(server, Limits(seconds), workers=workers, interrupted=interrupted)
         try:

@@ -24,14 +24,17 @@ import sys
 import traceback
 from dataclasses import asdict
 from pathlib import Path
+from typing import NoReturn
 
 from rondo._native.choose import choose_tracer
 from rondo._native.tracer import LineTracer
 from rondo.campaign import wire
+from rondo.campaign.deaths import DEVICE_EXIT, DEVICE_LOST
 from rondo.campaign.journal import Journal, journal_steps
 from rondo.campaign.preload import run_preloads
 from rondo.campaign.processes import die_with_parent, own_group
 from rondo.errors import PreloadError
+from rondo.findings.reproducer import DEVICE
 from rondo.frameworks.base import Framework
 from rondo.oracle.run import Settings, execute
 from rondo.sequences.codec import decode
@@ -89,13 +92,15 @@ def _redirect(path: Path) -> None:
 
 def _serve(connection: socket.socket, framework: Framework, journal: Journal) -> None:
     journal_steps(framework, journal)
+    framework.lose_device = _end_without_device  # type: ignore[method-assign]
     vocabulary = framework.vocabulary()
     tracer: LineTracer | None = None
     while True:
         request = wire.receive(connection)
         os.ftruncate(1, 0)
         if "environment" in request:
-            wire.send(connection, {"environment": framework.environment()})
+            environment = {**framework.environment(), DEVICE: framework.device}
+            wire.send(connection, {"environment": environment})
             continue
         if "layers" in request:
             wire.send(connection, {"layers": [asdict(layer) for layer in framework.layers()]})
@@ -118,6 +123,16 @@ def _serve(connection: socket.socket, framework: Framework, journal: Journal) ->
         sys.stdout.flush()
         wire.send(connection, answer)
         journal.end()
+
+
+def _end_without_device(told: str) -> NoReturn:
+    """End this process: its device does nothing more, and whatever came next would be blamed.
+
+    What the device said is the last line of the output, from which the driver names the death.
+    """
+    print(f"\n{DEVICE_LOST}{' '.join(told.split())}")
+    sys.stdout.flush()
+    os._exit(DEVICE_EXIT)
 
 
 def _answer(request: wire.Message, framework: Framework, vocabulary: Vocabulary) -> wire.Message:

@@ -57,6 +57,12 @@ PRELOAD = click.option(
     help="Python to run first; may be given several times.",
 )
 SUBJECT = click.option("--subject", default="", help="Your own model, as package.module:factory.")
+DEVICE = click.option(
+    "--device",
+    default="",
+    metavar="NAME",
+    help="Where subjects live: cpu, cuda, auto.  [where the finding was made]",
+)
 KNOWN_FILE = click.option(
     "--file",
     "known_file",

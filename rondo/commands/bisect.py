@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
+from rondo.commands._options import DEVICE, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 from rondo.errors import EXIT_BAD_INPUT, EXIT_BUG, EXIT_OK
 
 LOG_WIDTH = 160
@@ -34,6 +34,7 @@ STYLES = {True: "bold red", False: "green", None: "yellow"}
 @FRAMEWORK
 @PRELOAD
 @SUBJECT
+@DEVICE
 def command(
     file: Path,
     interpreters: tuple[str, ...],
@@ -42,6 +43,7 @@ def command(
     framework: str,
     preloads: tuple[str, ...],
     subject: str,
+    device: str,
 ) -> int:
     """Replay a reproducer under several interpreters: where does its bug show?
 
@@ -63,6 +65,8 @@ def command(
         options += ["--preload", str(Path(path).resolve())]
     if subject:
         options += ["--subject", subject]
+    if device:
+        options += ["--device", device]
     # Absolute, and not resolved: what makes it the interpreter of an environment is where it lies.
     found = [os.path.abspath(at) if (at := shutil.which(each)) else each for each in interpreters]
     answers = list(ask_all(file, tuple(found), name, tuple(options), seconds=timeout))

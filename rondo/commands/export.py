@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
+from rondo.commands._options import DEVICE, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 
 
 @click.command("export")
@@ -18,6 +18,7 @@ from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 @FRAMEWORK
 @PRELOAD
 @SUBJECT
+@DEVICE
 def command(
     file: Path,
     out: Path | None,
@@ -27,6 +28,7 @@ def command(
     framework: str,
     preloads: tuple[str, ...],
     subject: str,
+    device: str,
 ) -> None:
     """Write a finding as a standalone script, without Rondo in it.
 
@@ -46,6 +48,7 @@ def command(
         framework=framework,
         preloads=preloads,
         subject=subject,
+        device=device,
         seconds=timeout,
         form="issue" if issue else "test" if as_test else "script",
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
+from rondo.commands._options import DEVICE, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 
 
 @click.command("locate")
@@ -17,6 +17,7 @@ from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 @FRAMEWORK
 @PRELOAD
 @SUBJECT
+@DEVICE
 def command(
     file: Path,
     as_json: bool,
@@ -25,6 +26,7 @@ def command(
     framework: str,
     preloads: tuple[str, ...],
     subject: str,
+    device: str,
 ) -> None:
     """Say which retained layer is at fault, what established it, and what no guard mentions."""
     from rondo.campaign.locate_page import print_json, print_page
@@ -33,7 +35,12 @@ def command(
     if saves:
         check_saving(file)
     found = locate_file(
-        file, framework=framework, preloads=preloads, subject=subject, seconds=timeout
+        file,
+        framework=framework,
+        preloads=preloads,
+        subject=subject,
+        device=device,
+        seconds=timeout,
     )
     if saves:
         save_layer(file, found.located)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
+from rondo.commands._options import DEVICE, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 from rondo.errors import EXIT_BUG, EXIT_OK
 
 
@@ -17,6 +17,7 @@ from rondo.errors import EXIT_BUG, EXIT_OK
 @FRAMEWORK
 @PRELOAD
 @SUBJECT
+@DEVICE
 def command(
     file: Path,
     as_json: bool,
@@ -24,6 +25,7 @@ def command(
     framework: str,
     preloads: tuple[str, ...],
     subject: str,
+    device: str,
 ) -> int:
     """Run a reproducer, or a plain .seq file, in a fresh process and compare the arms.
 
@@ -33,7 +35,12 @@ def command(
     from rondo.campaign.replaying import replay_file
 
     replayed = replay_file(
-        file, framework=framework, preloads=preloads, subject=subject, seconds=timeout
+        file,
+        framework=framework,
+        preloads=preloads,
+        subject=subject,
+        device=device,
+        seconds=timeout,
     )
     (print_json if as_json else print_table)(replayed)
     return EXIT_BUG if replayed.alarm is not None else EXIT_OK

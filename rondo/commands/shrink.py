@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
+from rondo.commands._options import DEVICE, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 from rondo.errors import EXIT_OK
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ SIGNALLED = 128
 @FRAMEWORK
 @PRELOAD
 @SUBJECT
+@DEVICE
 def command(
     file: Path,
     out: Path | None,
@@ -42,6 +43,7 @@ def command(
     framework: str,
     preloads: tuple[str, ...],
     subject: str,
+    device: str,
 ) -> int:
     """Shorten a reproducer, or a plain .seq file, until nothing more can go.
 
@@ -55,7 +57,7 @@ def command(
 
     out = out or default_out(file)
     check_target(out)
-    request = Request(file, out, framework, preloads, subject, timeout, workers, resume)
+    request = Request(file, out, framework, preloads, subject, timeout, workers, resume, device)
     stop = Stop()
     try:
         with stop.listening(), shown_progress() as progress:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rondo.commands._options import FRAMEWORK, PRELOAD, SUBJECT, timeout_option
+from rondo.commands._options import DEVICE, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 from rondo.errors import EXIT_OK
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ EXIT_NOT_VERIFIED = 1
 @FRAMEWORK
 @PRELOAD
 @SUBJECT
+@DEVICE
 def command(
     file: Path,
     times: int,
@@ -40,6 +41,7 @@ def command(
     framework: str,
     preloads: tuple[str, ...],
     subject: str,
+    device: str,
 ) -> int:
     """Run a reproducer in fresh processes; it is verified when every one shows its bug.
 
@@ -58,6 +60,7 @@ def command(
         framework=framework,
         preloads=preloads,
         subject=subject,
+        device=device,
         seconds=timeout,
         report=report,
     )

@@ -14,6 +14,7 @@ from rondo.errors import ReproducerError
 from rondo.findings import reproducer as files
 from rondo.findings.bucket import find_alarm
 from rondo.findings.reproducer import Reproducer
+from rondo.frameworks.base import AUTO, CPU
 from rondo.oracle.result import Alarm, Identity, Result
 from rondo.sequences.codec import MAGIC, CodecError, decode_strict
 from rondo.sequences.step import describe
@@ -34,6 +35,12 @@ class Replayable:
         if self.reproducer is None or self.reproducer.death:
             return None
         return self.reproducer.identity
+
+    def device(self, given: str = "") -> str:
+        """Return where its subjects are to live: as `given`, else where the finding was made."""
+        if given or self.reproducer is None:
+            return given or AUTO
+        return self.reproducer.environment.get(files.DEVICE, CPU)
 
 
 def read(path: Path, *, framework: str = "torch") -> Replayable:

@@ -54,6 +54,8 @@ ADDED: dict[int, dict[str, Any]] = {
     3: {"memory_mb": 0},
 }
 """What each version added, with the values that stand for its absence in older files."""
+DEVICE = "device"
+"""The name in the environment that says where the subjects lived; files without it mean the CPU."""
 LARGEST = 1 << 20
 LONGEST = 1 << 16
 WIDEST = 1 << 10

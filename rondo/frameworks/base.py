@@ -13,15 +13,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol
 
-from rondo.errors import SubjectError
+from rondo.errors import DeviceError, SubjectError
 from rondo.oracle.observation import Observation
 from rondo.oracle.result import Alarm
 from rondo.sequences.step import Call, Change
 from rondo.sequences.step import Sequence as StepSequence
 from rondo.sequences.vocabulary import Vocabulary
 from rondo.subjects.user import UserSubject
+
+AUTO, CPU = "auto", "cpu"
+"""What may be asked for besides the name of a device, and the device that every machine has."""
+
+
+class DeviceLostError(BaseException):
+    """The device does no more work in this process, whatever it is asked.
+
+    No Exception: whoever takes a step's own errors for observations must not take this for one.
+    """
 
 
 class Arm(Enum):
@@ -74,6 +84,8 @@ class ScriptRequest:
     """Sources of the user's preloads, in order."""
     form: str = "script"
     """`script`, or `test` for one that pytest runs."""
+    device: str = CPU
+    """Where the subject lives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +152,44 @@ class Framework(ABC):
     name: ClassVar[str]
     no_kernel: ClassVar[re.Pattern[str] | None] = None
     """What the message of an eager call says when no kernel takes its dtypes."""
+    devices: ClassVar[tuple[str, ...]] = (CPU,)
+    """Where subjects can live; the last one that this machine has is what `auto` means."""
+    device: str = CPU
+    """Where they live."""
+
+    def absent(self, device: str) -> str:
+        """Return why `device`, one of `devices`, cannot be used here, or an empty text.
+
+        This is asked before workers are forked and must not start the device's runtime: a process
+        that has done so cannot be copied.
+        """
+        return ""
+
+    def use_device(self, wanted: str, *, limit_mb: int = 0) -> None:
+        """Have subjects live on `wanted`: the name of a device, or `auto`. Raises DeviceError.
+
+        `limit_mb` bounds the device memory of each process (0: no bound); the CPU has none. To be
+        called before the vocabulary is asked for, since a device may lack some subjects.
+        """
+        if wanted == AUTO:
+            wanted = next(each for each in reversed(self.devices) if not self.absent(each))
+        elif wanted not in self.devices:
+            known = ", ".join((AUTO, *self.devices))
+            raise DeviceError(f"{self.name} has no device {wanted!r} for subjects: {known}")
+        elif reason := self.absent(wanted):
+            raise DeviceError(reason)
+        self.device = wanted
+
+    def unforkable(self) -> str:
+        """Return why this process can no longer be copied, or an empty text."""
+        return ""
+
+    def lose_device(self, told: str) -> NoReturn:
+        """Give up: by what it `told`, the device does no more work in this process.
+
+        A worker puts the end of its process in the place of this. A CPU is never lost.
+        """
+        raise DeviceLostError(told)
 
     @abstractmethod
     def vocabulary(self) -> Vocabulary:
@@ -189,6 +239,13 @@ class Framework(ABC):
         """
         found = self.no_kernel.search(observation.message) if self.no_kernel else None
         return f"eager has no kernel: {found[0]}" if found else ""
+
+    def exhausted(self, observation: Observation) -> str:
+        """Return that a call raised for want of device memory, or an empty text.
+
+        How much there is depends on what else runs: no arm is at fault.
+        """
+        return ""
 
     def refusals(self) -> Sequence[Refusal]:
         """Return the rules that `documented` goes by, for the table of limitations."""

@@ -89,8 +89,12 @@ def compare(
     """Return every path on which `found` is not bitwise `expected`, most telling first.
 
     `reference` is asked at most once, and only when numbers differ; it may have no answer. Paths
-    that start with one of `ignored` are left out. Both observations must have returned.
+    that start with one of `ignored` are left out, and what one of the two could not read. Both
+    observations must have returned.
     """
+    ignored += tuple(
+        path for seen in (expected, found) for path, leaf in seen.leaves.items() if leaf.unreadable
+    )
     mismatches: list[Mismatch] = []
     answer: list[Mapping[str, Leaf] | None] = []
     for path in sorted(expected.leaves.keys() | found.leaves.keys()):

@@ -301,6 +301,9 @@ class Judge:
         found: Observation,
         reset: Observation,
     ) -> Judgement:
+        for each in (expected, found, reset):
+            if ran_out := self.run.framework.exhausted(each):
+                return Judgement(position, Verdict.NOT_COMPARABLE, reset=reset, note=ran_out)
         moving = self._moving(position, expected)
         if moving and (EXCEPTION in moving or not difference.exception):
             kept = [each for each in difference.mismatches if each.path not in moving]

@@ -37,7 +37,8 @@ class Leaf:
     """One thing seen: a tensor (values as float64, complex128, int64, uint64 or bool), or a fact.
 
     `kind` is `tensor` or `fact`. For a tensor, `dtype` is the framework's name of it and `meta`
-    holds what else a user can read: stride class, requires_grad, aliases. A fact is its text.
+    holds what else a user can read: stride class, requires_grad, aliases. A fact is its text. Kind
+    `unreadable` stands for all below its path, which the oracle kept and may not look at any more.
 
     `families` and `ranking` are known of the reference's leaves only, and nothing that is compared:
     the families of operators behind the values (None: unknown), and what indices were chosen from.
@@ -50,6 +51,11 @@ class Leaf:
     text: str = ""
     families: frozenset[str] | None = field(default=None, compare=False)
     ranking: Ranking | None = field(default=None, compare=False)
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether nothing can be compared with it."""
+        return self.kind == "unreadable"
 
     def digest(self) -> str:
         """Return 16 hex digits that are equal for bitwise equal leaves."""

@@ -76,6 +76,7 @@ def node_flags(settings: Settings, number: int, workers: int) -> list[str]:
     """Return the flags of the node that is started as `number`: one worker, its share, its seed."""
     flags = [f"-seed={settings.seed + number}", f"-timeout={settings.timeout}"]
     flags += [f"-rss_limit_mb={settings.rss_limit_mb}", "--framework", settings.framework]
+    flags += ["--device", settings.device, "--device_limit_mb", str(settings.device_limit_mb)]
     flags += ["--sampler", settings.sampler, "--batch", str(settings.batch)]
     flags += [f"--lines={int(settings.lines)}", f"-max_len={settings.max_len}"]
     if settings.total_runs != UNLIMITED:

@@ -71,7 +71,7 @@ def test_every_flag_fills_its_setting() -> None:
         ("", "no corpus folder given"),
         ("c -fork=2 -workers=2", "-fork does not go with -jobs or -workers"),
         ("c -jobs=-1", "-jobs=-1 is not usable: it must be at least 0"),
-        ("c --device cuda", "'cuda' is not available yet"),
+        ("c --device_limit_mb=-1", "--device_limit_mb=-1 is not usable: it must be at least 0"),
         ("c -rnus=5", "unknown flag -rnus=5; did you mean -runs=?"),
         ("c --runs=5", "unknown flag --runs=5; did you mean -runs=?"),
         ("c -framework=torch", "unknown flag -framework=torch; did you mean --framework?"),
