@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -16,6 +16,7 @@ from rondo.frameworks.base import Arm, CallEvents, Framework, Layer, Refusal, Sc
 from rondo.frameworks.torch import ambient, state
 from rondo.frameworks.torch.changes.compiler import COMPILER
 from rondo.frameworks.torch.changes.program import PROGRAM
+from rondo.frameworks.torch.device import DEVICES, HOST_ONLY, Device, absent, unforkable
 from rondo.frameworks.torch.documented import ABLATIONS, RULES, documented_rule
 from rondo.frameworks.torch.environment import describe_environment
 from rondo.frameworks.torch.kernels import install_store
@@ -44,9 +45,10 @@ DYNAMIC = {"auto": None, "true": True, "false": False}
 
 
 class TorchFramework(Framework):
-    """torch.compile on CPU."""
+    """torch.compile on a CPU, or on a GPU through CUDA."""
 
     name = "torch"
+    devices = DEVICES
     no_kernel = re.compile(r"not implemented for '\w+'|Could not run 'aten::[^']*\'")
 
     def __init__(self) -> None:
@@ -60,7 +62,27 @@ class TorchFramework(Framework):
             COMPILER,
         )
         self.backends: tuple[str, ...] = BACKENDS
+        self.place = Device()
         self._disk = False
+
+    def absent(self, device: str) -> str:
+        """Return why subjects cannot live on that device here; CUDA is not started for it."""
+        return absent(device)
+
+    def use_device(self, wanted: str, *, limit_mb: int = 0) -> None:
+        """Have subjects live on `wanted`, and only those be there that can. Raises DeviceError."""
+        super().use_device(wanted, limit_mb=limit_mb)
+        self.place = Device(self.device, limit_mb=limit_mb, lost=self._give_up)
+        if self.place.remote:
+            for name in HOST_ONLY & self.constructs.keys():
+                del self.constructs[name], self.catalogue.constructs[name]
+
+    def _give_up(self, told: str) -> NoReturn:
+        self.lose_device(told)  # as it is by then: a worker replaces it
+
+    def unforkable(self) -> str:
+        """Return why this process can no longer be copied: CUDA has been started."""
+        return unforkable()
 
     @cached_property
     def _folders(self) -> state.CacheFolders:
@@ -117,7 +139,7 @@ class TorchFramework(Framework):
         self._disk = sequence.options.choice("cache") == "disk"
         ambient.quiet_warnings()
         before = ambient.AmbientSnapshot()
-        with state.configured(disk=self._disk):
+        with state.configured(disk=self._disk, remote=self.place.remote), self.place.session():
             self.reset()
             try:
                 yield
@@ -139,7 +161,7 @@ class TorchFramework(Framework):
             fullgraph=options.choice("fullgraph") == "yes",
         )
         try:
-            program = TorchProgram(sequence, self.catalogue, arm, settings)
+            program = TorchProgram(sequence, self.catalogue, arm, settings, self.place)
             ambient.seed_everything(sequence.subject.seed)
             yield program
         finally:
@@ -169,6 +191,13 @@ class TorchFramework(Framework):
     ) -> str:
         """Return the documented rule under which torch.compile refused a call, or an empty text."""
         return documented_rule(sequence, observation, fresh=fresh)
+
+    def exhausted(self, observation: Observation) -> str:
+        """Return that a call raised for want of device memory, or an empty text."""
+        ran_out = observation.exception == "OutOfMemoryError" or (
+            observation.exception != "" and "out of memory" in observation.message
+        )
+        return "out of device memory" if ran_out and self.place.remote else ""
 
     def refusals(self) -> Sequence[Refusal]:
         """Return the rules of documented refusals."""

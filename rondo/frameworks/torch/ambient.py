@@ -1,20 +1,23 @@
 """Torch-global and Python-global state that calls can read or leak: seen, pictured and put back.
 
 One table serves three uses: what an observation shows under `ambient.*`, what is restored after
-every arm, and what a leak check compares.
+every arm, and what a leak check compares. A device besides the CPU adds rows of its own, for as
+long as subjects live there.
 """
 
 from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.autograd import forward_ad
 
 from rondo.frameworks.python_random import python_random_digest
@@ -29,10 +32,43 @@ class Mode:
     write: Callable[[Any], object]
 
 
-def _autocast_cpu(values: Any) -> None:
-    enabled, dtype = values
-    torch.set_autocast_enabled("cpu", enabled)
-    torch.set_autocast_dtype("cpu", dtype)
+@dataclass(frozen=True, slots=True)
+class DeviceState:
+    """What a device adds: modes, and a random state of its own under its name."""
+
+    name: str
+    modes: tuple[Mode, ...]
+    read_random: Callable[[], Tensor]
+    write_random: Callable[[Tensor], object]
+
+
+_device: list[DeviceState] = []
+"""The device that subjects live on besides the CPU, if there is one."""
+
+
+@contextmanager
+def watching(device: DeviceState) -> Iterator[None]:
+    """Have what `device` adds seen, pictured and put back like all else, in the block."""
+    _device.append(device)
+    try:
+        yield
+    finally:
+        _device.pop()
+
+
+def autocast_mode(device: str) -> Mode:
+    """Return whether autocast is on for `device`, and its dtype, as one mode."""
+
+    def write(values: Any) -> None:
+        enabled, dtype = values
+        torch.set_autocast_enabled(device, enabled)
+        torch.set_autocast_dtype(device, dtype)
+
+    return Mode(
+        f"autocast_{device}",
+        lambda: (torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)),
+        write,
+    )
 
 
 def _autocast_nesting() -> int:
@@ -133,11 +169,7 @@ MODES = (
     Mode("inference_mode", torch.is_inference_mode_enabled, _write_inference),
     Mode("default_dtype", torch.get_default_dtype, torch.set_default_dtype),
     Mode("default_device", _read_device, _write_device),
-    Mode(
-        "autocast_cpu",
-        lambda: (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")),
-        _autocast_cpu,
-    ),
+    autocast_mode("cpu"),
     Mode(
         "autocast_cache",
         torch.is_autocast_cache_enabled,
@@ -187,20 +219,28 @@ MODES = (
 )
 
 
+def present_modes() -> tuple[Mode, ...]:
+    """Return all modes, those of the device included."""
+    return MODES + tuple(mode for device in _device for mode in device.modes)
+
+
 def read_ambient() -> dict[str, str]:
     """Return every mode as text, as an observation shows it."""
-    return {mode.name: str(mode.read()) for mode in MODES}
+    return {mode.name: str(mode.read()) for mode in present_modes()}
 
 
 def random_digests() -> dict[str, str]:
-    """Return short digests of the three random states a user can see: torch, Python, numpy."""
+    """Return short digests of the random states a user can see: torch, Python, numpy, a device."""
     numpy_state: Any = np.random.get_state(legacy=True)
     _, keys, *rest = numpy_state
-    return {
+    digests = {
         "torch": _digest(torch.get_rng_state().numpy().tobytes()),
         "python": python_random_digest(),
         "numpy": _digest(keys.tobytes() + repr(rest).encode()),
     }
+    for device in _device:
+        digests[device.name] = _digest(device.read_random().numpy().tobytes())
+    return digests
 
 
 def _digest(data: bytes) -> str:
@@ -211,7 +251,8 @@ class AmbientSnapshot:
     """A picture of all modes and random states, put back by `restore`."""
 
     def __init__(self) -> None:
-        self._modes = [(mode, mode.read()) for mode in MODES]
+        self._modes = [(mode, mode.read()) for mode in present_modes()]
+        self._devices = [(device, device.read_random()) for device in _device]
         self._torch = torch.get_rng_state()
         self._python = random.getstate()
         self._numpy = np.random.get_state()
@@ -226,11 +267,13 @@ class AmbientSnapshot:
         torch.set_rng_state(self._torch)
         random.setstate(self._python)
         np.random.set_state(self._numpy)
+        for device, state in self._devices:
+            device.write_random(state)
         return changed
 
 
 def seed_everything(seed: int) -> None:
-    """Seed torch, Python's `random` and numpy's legacy generator."""
+    """Seed torch on all its devices, Python's `random` and numpy's legacy generator."""
     torch.manual_seed(seed)
     random.seed(seed)
     np.random.seed(seed)

@@ -112,6 +112,12 @@ RULES = (
         link="https://docs.pytorch.org/docs/stable/generated/torch.compiler.set_stance.html",
         asked_for=_fails_on_recompile,
     ),
+    Rule(
+        kind="CUDA graphs: the outputs of a run may be read until the next run, and no longer",
+        exceptions=frozenset({"RuntimeError"}),
+        message="output of CUDAGraphs that has been overwritten",
+        link="https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html",
+    ),
 )
 
 

@@ -57,8 +57,12 @@ def make_inputs(
     *,
     seed: int,
     reference: bool = False,
+    device: str = "cpu",
 ) -> Inputs:
     """Build the inputs that `call` describes. With `reference`, floats are upcast to float64.
+
+    Values are drawn on the CPU, so that they are the same on every device, and moved before they
+    are laid out: strides, offsets and shared memory come about on the device itself.
 
     The first two inputs of equal kind and shape are aliased as the call's `alias` operand says.
     """
@@ -77,6 +81,8 @@ def make_inputs(
             continue
         first_of.setdefault(group, name)
         value = _make(call, spec, shape, dtype, seed=seed, name=name)
+        if isinstance(value, Tensor):
+            value = value.to(device)
         if isinstance(value, Tensor) and value.is_floating_point():
             value = _place(value.double() if reference else value, call, inputs, name)
         inputs.arguments[name] = value

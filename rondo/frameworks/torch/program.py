@@ -12,8 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rondo.frameworks.base import Arm, Program
+from rondo.frameworks.base import Arm, DeviceLostError, Program
 from rondo.frameworks.shared.labels import first_line
+from rondo.frameworks.torch.device import Device
 from rondo.frameworks.torch.inputs import DTYPES, Inputs, computing_dtype, make_inputs
 from rondo.frameworks.torch.observe import (
     Aliases,
@@ -25,13 +26,21 @@ from rondo.frameworks.torch.observe import (
 )
 from rondo.frameworks.torch.provenance import Provenance
 from rondo.frameworks.torch.state import carried_settings
-from rondo.frameworks.torch.subject import Subject, build_subject, tensors_of
+from rondo.frameworks.torch.subject import Subject, build_subject, move_in, tensors_of
 from rondo.oracle.observation import Leaf, Observation
 from rondo.sequences.step import Call, Change, Sequence
 from rondo.subjects.target import Action, Architecture, Construct, Target
 
 EARLIER_OUTPUTS = 2
 """How many earlier outputs are kept alive and looked at again: enough to see a reused buffer."""
+
+
+OVERWRITTEN = "output of CUDAGraphs that has been overwritten"
+"""What torch says to whoever reads an output after a later run was allowed to reuse its memory."""
+
+GIVEN_BACK = Leaf("unreadable", text="its memory was taken back by a later run")
+"""Stands for an earlier output of that kind. Only the oracle kept it, and documented is that it may
+be kept no longer than until the next run: it is compared with nothing."""
 
 
 @dataclass(slots=True)
@@ -67,15 +76,23 @@ class TorchProgram(Program):
     """Runs the steps of one arm on a subject of its own. Build it through the framework's `arm`."""
 
     def __init__(
-        self, sequence: Sequence, catalogue: Catalogue, arm: Arm, settings: CompileSettings
+        self,
+        sequence: Sequence,
+        catalogue: Catalogue,
+        arm: Arm,
+        settings: CompileSettings,
+        device: Device | None = None,
     ) -> None:
         spec = sequence.subject
+        self.device = device or Device()
         self.arm = arm
         self.settings = settings
         self.seed = spec.seed
         self._architecture = catalogue.architectures[spec.architecture]
         self._constructs = [catalogue.constructs[name] for name in spec.constructs]
         self.module: Subject = build_subject(self._architecture, self._constructs, seed=spec.seed)
+        if self.device.remote:
+            move_in(self.module, self.device.name)
         self._provenance: Provenance | None = None
         if arm is Arm.REFERENCE:
             self.module.double()
@@ -117,6 +134,7 @@ class TorchProgram(Program):
             self._architecture.schema.dimensions,
             seed=self.seed,
             reference=self.arm is Arm.REFERENCE,
+            device=self.device.name,
         )
 
     def call(self, call: Call, *, compiled: bool) -> Observation:
@@ -142,7 +160,7 @@ class TorchProgram(Program):
                 for tensor in tensors_of(list(inputs.arguments.values())):
                     mark(tensor)
         target = self.target(compiled=compiled)
-        outcome = _Outcome(second_order=self._second_order)
+        outcome = _Outcome(self.device, second_order=self._second_order)
         if self._provenance is not None:
             self._provenance.dtype = computing_dtype(call)
             self._provenance.give(inputs.arguments.values())
@@ -154,13 +172,21 @@ class TorchProgram(Program):
         if call.choice("thread") == "other":
             take_over = carried_settings()
 
+            lost: list[DeviceLostError] = []
+
             def run_there() -> None:
                 take_over()
-                run()
+                self.device.enter_thread()
+                try:
+                    run()
+                except DeviceLostError as error:  # a thread's own exceptions end with it
+                    lost.append(error)
 
             thread = threading.Thread(target=run_there)
             thread.start()
             thread.join()
+            if lost:
+                raise lost[0]
         else:
             run()
         return inputs, outcome
@@ -168,32 +194,44 @@ class TorchProgram(Program):
     def _observe(self, inputs: Inputs, outcome: _Outcome, heard: Heard) -> Observation:
         error = outcome.error
         modes = ambient_leaves()  # before this very function sets one
-        with torch.no_grad():
-            leaves: dict[str, Leaf] = heard.leaves() | modes
-            if error is None:
-                aliases = Aliases()
-                for name, value in inputs.arguments.items():
-                    aliases.add(f"input.{name}", tensors_of(value))
-                for name, parameter in self.module.named_parameters():
-                    aliases.add(f"param.{name}", [parameter])
-                for name, buffer in self.module.named_buffers():
-                    aliases.add(f"buffer.{name}", [buffer])
-                for index, earlier in enumerate(reversed(self._earlier)):
-                    aliases.add(f"earlier[-{index + 1}]", tensors_of(earlier))
-                leaves |= value_leaves("output", outcome.outputs, aliases)
-            for name, value in inputs.arguments.items():
-                if isinstance(value, (Tensor, list)):
-                    leaves |= value_leaves(f"input.{name}", value)
-            for name, leaf in inputs.leaves.items():
-                if leaf.grad is not None:
-                    leaves |= value_leaves(f"grad.input.{name}", leaf.grad)
-            leaves |= self.state_leaves()
+        leaves: dict[str, Leaf] = heard.leaves() | modes
+        try:
+            with torch.no_grad():
+                self._look(leaves, inputs, outcome)
+        except RuntimeError as unreadable:
+            # What a user sees who looks now: an exception of torch's own, and of no call of ours.
+            if OVERWRITTEN not in str(unreadable):
+                raise
+            message = f"read: {first_line(unreadable)}"
+            return Observation(leaves, False, type(unreadable).__name__, message)
         return Observation(
             leaves,
             returned=error is None,
             exception="" if error is None else type(error).__name__,
             message="" if error is None else f"{outcome.stage}: {first_line(error)}",
         )
+
+    def _look(self, leaves: dict[str, Leaf], inputs: Inputs, outcome: _Outcome) -> None:
+        """Add to `leaves` what can be seen of outputs, inputs, gradients and state."""
+        if outcome.error is None:
+            aliases = Aliases()
+            for name, value in inputs.arguments.items():
+                aliases.add(f"input.{name}", tensors_of(value))
+            for name, parameter in self.module.named_parameters():
+                aliases.add(f"param.{name}", [parameter])
+            for name, buffer in self.module.named_buffers():
+                aliases.add(f"buffer.{name}", [buffer])
+            for index, earlier in enumerate(reversed(self._earlier)):
+                if _readable(earlier):
+                    aliases.add(f"earlier[-{index + 1}]", tensors_of(earlier))
+            leaves |= value_leaves("output", outcome.outputs, aliases)
+        for name, value in inputs.arguments.items():
+            if isinstance(value, (Tensor, list)):
+                leaves |= value_leaves(f"input.{name}", value)
+        for name, leaf in inputs.leaves.items():
+            if leaf.grad is not None:
+                leaves |= value_leaves(f"grad.input.{name}", leaf.grad)
+        leaves |= self.state_leaves()
 
     def state_leaves(self) -> dict[str, Leaf]:
         """Return what a user sees of program state: module, constructs, earlier outputs."""
@@ -203,7 +241,8 @@ class TorchProgram(Program):
                 for key, value in target.observer(owner).items():
                     leaves |= value_leaves(f"state.{name}.{key}", value)
         for index, earlier in enumerate(reversed(self._earlier)):
-            leaves |= value_leaves(f"earlier[-{index + 1}]", earlier)
+            path = f"earlier[-{index + 1}]"
+            leaves |= value_leaves(path, earlier) if _readable(earlier) else {path: GIVEN_BACK}
         return leaves
 
     def change(self, change: Change) -> Observation | None:
@@ -213,7 +252,9 @@ class TorchProgram(Program):
         try:
             with self._provenance or nullcontext():
                 action.apply(owner, change.value)
+                self.device.settle()
         except Exception as error:
+            self.device.examine(error)
             return Observation(
                 {}, returned=False, exception=type(error).__name__, message=first_line(error)
             )
@@ -227,10 +268,24 @@ class TorchProgram(Program):
         return target.actions[change.action]
 
 
+def _readable(outputs: object) -> bool:
+    """Whether the memory of `outputs` is still theirs."""
+    try:
+        for tensor in tensors_of(outputs):
+            if tensor.layout == torch.strided and tensor.device.type == "cuda":
+                tensor.untyped_storage().data_ptr()
+    except RuntimeError as error:
+        if OVERWRITTEN in str(error):
+            return False
+        raise
+    return True
+
+
 class _Outcome:
     """What one invocation gave: outputs, or the exception and the stage that raised it."""
 
-    def __init__(self, *, second_order: bool) -> None:
+    def __init__(self, device: Device, *, second_order: bool) -> None:
+        self.device = device
         self.second_order = second_order
         self.outputs: object = None
         self.error: BaseException | None = None
@@ -247,12 +302,15 @@ class _Outcome:
                     stack.enter_context(torch.inference_mode())
                 if autocast and call.autocast:
                     dtype = DTYPES[call.choice("autocast")]
-                    stack.enter_context(torch.autocast("cpu", dtype=dtype))
+                    stack.enter_context(torch.autocast(self.device.name, dtype=dtype))
                 self.outputs = target(*inputs.arguments.values())
+                self.device.settle()
             if call.backward and not call.grad:
                 self.stage = "backward"
                 self._backward(inputs, call)
+                self.device.settle()
         except Exception as error:
+            self.device.examine(error)
             # The traceback would keep every frame's tensors alive and make later calls differ.
             self.error = error.with_traceback(None)
             self.outputs = None

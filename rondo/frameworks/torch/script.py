@@ -20,7 +20,7 @@ from collections.abc import Sequence as ManySteps
 from dataclasses import dataclass
 from types import ModuleType
 
-from rondo.frameworks.base import Script, ScriptRequest
+from rondo.frameworks.base import CPU, Script, ScriptRequest
 from rondo.frameworks.shared.script_fold import strip
 from rondo.frameworks.shared.script_source import (
     Slice,
@@ -142,6 +142,13 @@ def write_scripts(
         yield Script(str(plan), text, COMPILER_OFF, AGREES, ENVIRONMENT)
     if not written:
         raise UnwritableError(f"no script can say this: {reason}")
+
+
+PINNED = (
+    "torch.backends.cudnn.allow_tf32 = False",
+    "torch.backends.cudnn.deterministic = True",
+)
+"""What the numbers of a GPU vary by without, as sequences run there."""
 
 
 class ScriptWriter:
@@ -320,6 +327,7 @@ class ScriptWriter:
             seed=self.sequence.subject.seed,
             exact=self.plan.exact,
             taken=set(taken) - {"x"},
+            device=self.request.device,
         )
         side = self.plan.style == "side by side"
         return StepWriter(
@@ -335,6 +343,7 @@ class ScriptWriter:
             keep_outputs=self.difference.path.startswith("earlier"),
             is_tuple=self.model.is_tuple,
             architecture=self.sequence.subject.architecture,
+            device=self.request.device,
         )
 
     # ------------------------------------------------------------------------------- layout
@@ -486,6 +495,9 @@ class ScriptWriter:
         imports = {name: value for name, value in imports.items() if name.partition(".")[0] in used}
         doc = f'"""{self.request.title}"""\n\n' if self.request.title else ""
         blocks = [doc + "\n".join(import_lines(imports))]
+        if self.request.device != CPU:
+            on_device = [f'torch.set_default_device("{self.request.device}")', *PINNED]
+            blocks.append("\n".join(on_device))
         if self.backend == "inductor":
             blocks.append(
                 "torch._inductor.config.fallback_random = True  # random numbers as in eager"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rondo.frameworks.base import CPU
 from rondo.frameworks.torch.inputs import seed_of, sizes_of
 from rondo.sequences.step import Call
 from rondo.sequences.vocabulary import Dimension, InputSpec
@@ -45,7 +46,9 @@ class InputWriter:
         seed: int,
         exact: bool,
         taken: set[str],
+        device: str = CPU,
     ) -> None:
+        self.device = device
         self.specs = specs
         self.dimensions = dimensions
         self.seed = seed
@@ -129,10 +132,10 @@ class InputWriter:
         size = ", ".join(map(str, shape)) or "()"
         generator = self._generator(call, name) if self.exact else ""
         if spec.kind == "index":
-            return f"torch.randint(0, {spec.high}, {_tuple(shape)}{generator})"
+            return self._there(f"torch.randint(0, {spec.high}, {_tuple(shape)}{generator})")
         if spec.kind == "bool":
             wide = f"{generator}, dtype=torch.float64" if self.exact else ""
-            return f"torch.rand({size}{wide}) < 0.5"
+            return self._there(f"torch.rand({size}{wide})") + " < 0.5"
         return lay_out(self._float(call, name, size), call.choice("layout"), shape)
 
     def _float(self, call: Call, name: str, size: str) -> str:
@@ -143,6 +146,7 @@ class InputWriter:
         if not self.exact:
             return VALUES[kind].format(f"torch.randn({size}{usual})")
         drawn = f"torch.randn({size}{self._generator(call, name)}, dtype=torch.float64)"
+        drawn = self._there(drawn)
         value = VALUES[kind].format(drawn)
         if dtype == "float64":
             return value
@@ -150,7 +154,12 @@ class InputWriter:
 
     def _generator(self, call: Call, name: str) -> str:
         seed = seed_of(self.seed, call, name)
-        return f", generator=torch.Generator().manual_seed({seed})"
+        where = "" if self.device == CPU else f', device="{CPU}"'
+        return f", generator=torch.Generator().manual_seed({seed}){where}"
+
+    def _there(self, drawn: str) -> str:
+        """Return the expression of what was drawn on the CPU, from a given seed, on the device."""
+        return f'{drawn}.to("{self.device}")' if self.exact and self.device != CPU else drawn
 
     def _alias(
         self,

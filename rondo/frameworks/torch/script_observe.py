@@ -51,8 +51,19 @@ AMBIENT = {
     "saved_tensor_hooks": ("torch._C._autograd._top_saved_tensors_default_hooks(True) is not None"),
     "threads": "torch.get_num_threads()",
 }
+AMBIENT_ON_CUDA = {
+    "autocast_cuda": '(torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda"))',
+    "cuda_matmul_tf32": "torch.backends.cuda.matmul.allow_tf32",
+    "cudnn_tf32": "torch.backends.cudnn.allow_tf32",
+    "cuda_fp16_reduction": "torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction",
+    "cuda_bf16_reduction": "torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction",
+    "cudnn_benchmark": "torch.backends.cudnn.benchmark",
+    "cudnn_deterministic": "torch.backends.cudnn.deterministic",
+    "cudnn_sdpa": "torch.backends.cuda.cudnn_sdp_enabled()",
+}
 RNG = {
     "torch": "hash(bytes(torch.get_rng_state().tolist()))",
+    "cuda": "hash(bytes(torch.cuda.get_rng_state().tolist()))",
     "python": "hash(random.getstate())",
     "numpy": "hash(str(numpy.random.get_state(legacy=False)))",
 }
@@ -175,8 +186,8 @@ def _expression(path: str, scene: Scene) -> tuple[str, str]:
         return _access(scene.inputs[first], name[len(first) :]), ""
     if head in ("grad", "param", "buffer"):
         return _attribute(name, scene.owners) + (".grad" if head == "grad" else ""), ""
-    if head == "ambient" and name in AMBIENT:
-        return AMBIENT[name], ""
+    if head == "ambient" and name in AMBIENT | AMBIENT_ON_CUDA:
+        return (AMBIENT | AMBIENT_ON_CUDA)[name], ""
     if head == "rng" and name in RNG:
         return RNG[name], {"python": "random", "numpy": "numpy"}.get(name, "")
     if head == "state":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rondo.frameworks.base import CPU
 from rondo.frameworks.torch.changes.program import TAKES_ANY_RANK
 from rondo.frameworks.torch.script_changes import (
     PROGRAM_MODULE,
@@ -65,7 +66,9 @@ class StepWriter:
         keep_outputs: bool = False,
         is_tuple: bool = False,
         architecture: str = "",
+        device: str = CPU,
     ) -> None:
+        self.device = device
         self.architecture = architecture
         self.vocabulary = vocabulary
         self.files = files
@@ -153,7 +156,9 @@ class StepWriter:
                 "torch.no_grad()" if call.choice("grad") == "no_grad" else "torch.inference_mode()"
             )
         if call.autocast:
-            contexts.append(f'torch.autocast("cpu", dtype=torch.{call.choice("autocast")})')
+            contexts.append(
+                f'torch.autocast("{self.device}", dtype=torch.{call.choice("autocast")})'
+            )
         if call.thread:
             self.program.modules.add("concurrent.futures")
             for context in contexts:
@@ -162,7 +167,10 @@ class StepWriter:
             if self.compilation.own_backend == "inductor":  # threads start with default settings
                 self.program.modules.add("contextvars")
                 given = f"contextvars.copy_context().run, {given}"
-            expression = f"concurrent.futures.ThreadPoolExecutor(1).submit({given}).result()"
+            pool = "1"
+            if self.device != CPU:  # threads start with the CPU as the default device
+                pool = f'1, initializer=torch.set_default_device, initargs=("{self.device}",)'
+            expression = f"concurrent.futures.ThreadPoolExecutor({pool}).submit({given}).result()"
             contexts = []
         else:
             expression = f"{callee}({arguments})"

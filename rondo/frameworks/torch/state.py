@@ -97,13 +97,16 @@ def reset_compiler(folders: CacheFolders, *, disk: bool) -> None:
 
 
 @contextmanager
-def configured(*, disk: bool) -> Iterator[None]:
+def configured(*, disk: bool, remote: bool = False) -> Iterator[None]:
     """Configure torch for one sequence and put every touched setting back afterwards.
 
     Inductor draws random numbers as eager does (`fallback_random`), compiles in this process, and
-    keeps its graph caches only with `disk`.
+    keeps its graph caches only with `disk`. On a device that is `remote` it chooses among kernels
+    whose numbers differ without timing them: equal sequences would not compile alike.
     """
     with ExitStack() as stack:
+        if remote and hasattr(torch._inductor.config, "deterministic"):
+            stack.enter_context(torch._inductor.config.patch(deterministic=True))
         stack.enter_context(
             torch._inductor.config.patch(
                 fallback_random=True,

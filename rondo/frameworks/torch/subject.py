@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -69,6 +70,61 @@ def as_module(model: object) -> nn.Module:
     if not callable(model):
         raise SubjectError(f"the factory built a {type(model).__name__}, not a module or function")
     return FunctionModule(model)
+
+
+def move_in(module: nn.Module, device: str) -> None:
+    """Move to `device` what a module holds elsewhere: parameters, buffers, plain attributes.
+
+    What is built here lives there from the start, since it is the default device by then; a model
+    of the user's own may name the CPU, or load its tensors.
+    """
+    place = torch.device(device)
+    held = (*module.parameters(), *module.buffers())
+    if any(tensor.device.type != place.type for tensor in held):
+        module.to(place)
+    mover = _Mover(place)
+    for part in module.modules():
+        mover.move_items({k: v for k, v in vars(part).items() if k[0] != "_"}, vars(part))
+
+
+class _Mover:
+    """Moves plain tensors, in lists and dicts too, which stay the objects that they are.
+
+    Tensors that share memory share it afterwards, with the strides and offsets that they have; one
+    that is no leaf of autograd's has a history on the other device and stays where it is.
+    """
+
+    def __init__(self, place: torch.device) -> None:
+        self.place = place
+        self._storages: dict[int, Tensor] = {}
+        self._seen: set[int] = set()
+
+    def move_items(self, items: dict[Any, object], owner: Any) -> None:
+        """Put what is moved of `items` into `owner`, under the same keys."""
+        for key, value in items.items():
+            moved = self._moved(value)
+            if moved is not value:
+                owner[key] = moved
+
+    def _moved(self, value: object) -> object:
+        if isinstance(value, (list, dict)) and id(value) not in self._seen:
+            self._seen.add(id(value))
+            self.move_items(dict(enumerate(value)) if isinstance(value, list) else value, value)
+        elif type(value) is Tensor and value.device.type not in (self.place.type, "meta"):
+            return self._tensor(value)
+        return value
+
+    def _tensor(self, tensor: Tensor) -> Tensor:
+        if tensor.layout != torch.strided or not tensor.is_leaf:
+            return tensor
+        held = tensor.untyped_storage()
+        if held.data_ptr() not in self._storages:
+            flat = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(held)
+            self._storages[held.data_ptr()] = flat.to(self.place)
+        storage = self._storages[held.data_ptr()].untyped_storage()
+        moved = torch.empty(0, dtype=tensor.dtype, device=self.place)
+        moved.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
+        return moved.requires_grad_(tensor.requires_grad)
 
 
 def tensors_of(value: object) -> list[Tensor]:
