@@ -42,12 +42,20 @@ KINDS = {
     "backward artefact",
     "subclass metadata",
     "leaked process state",
+    "cudagraph memory",
 }
 RAISING = {"raised_midway": IndexError}
 """Constructs that some changes make raise, and with what: that is their subject."""
 
-TRANSPARENT = {"checkpointed": {"set_enabled"}, "unused_size": {"set_compared"}}
-"""Changes that nobody should see: memory traded for time, and a comparison without effect."""
+TRANSPARENT = {
+    "checkpointed": {"set_enabled"},
+    "fed_back": {"copy_carried"},
+    "unused_size": {"set_compared"},
+}
+"""Changes that nobody should see: memory traded for time, a copy, a comparison without effect."""
+
+ACCUMULATING = {"accumulated_gradient", "grad_presence"}
+"""Constructs that are about the gradients which earlier calls have left."""
 
 ON_OTHER_BACKENDS = {
     "custom_operator",
@@ -141,7 +149,7 @@ def seen(
     """Call once, with a backward, and return all that a user could see of it."""
     inputs = arguments(construct, SHAPES[0])
     for parameter in module.parameters():
-        if construct.name != "grad_presence":
+        if construct.name not in ACCUMULATING:
             parameter.grad = None
     torch.manual_seed(1)
     try:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 import torch
@@ -28,7 +28,7 @@ from rondo.frameworks.torch.documented import documented_rule
 from rondo.frameworks.torch.inputs import make_inputs
 from rondo.frameworks.torch.program import GIVEN_BACK, OVERWRITTEN
 from rondo.frameworks.torch.script import PINNED
-from rondo.frameworks.torch.subject import move_in
+from rondo.frameworks.torch.subject import move_in, tensors_of
 from rondo.oracle.compare import compare
 from rondo.oracle.observation import Leaf, Observation
 from rondo.oracle.result import Alarm, Difference, Identity
@@ -63,7 +63,7 @@ class Runtime:
         self.shares.append(share)
 
 
-FLAG = {"on": True}
+FLAG: dict[str, object] = {"on": True}
 STATE = DeviceState(
     "meta",
     (Mode("cudnn_tf32", lambda: FLAG["on"], lambda on: FLAG.update(on=on)),),
@@ -142,7 +142,9 @@ def test_an_error_that_lasts_gives_the_device_up(runtime: Runtime) -> None:
         place.examine(error)
 
 
-def test_whoever_ends_the_process_is_called_instead(runtime: Runtime) -> None:
+def test_whoever_ends_the_process_is_called_instead(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[str] = []
 
     class GoneError(Exception):
@@ -153,7 +155,7 @@ def test_whoever_ends_the_process_is_called_instead(runtime: Runtime) -> None:
         raise GoneError
 
     framework = TorchFramework()
-    framework.lose_device = end  # type: ignore[method-assign]
+    monkeypatch.setattr(framework, "lose_device", end)
     place = Device("meta", runtime=runtime, state=STATE, lost=framework._give_up)
     runtime.broken = True
     with pytest.raises(GoneError):
@@ -173,9 +175,9 @@ def test_an_asynchronous_error_belongs_to_its_own_step(
     with framework.session(sequence), framework.arm(sequence, Arm.EAGER) as program:
         place = Device("meta", runtime=runtime, state=STATE)
         assert program.call(call, compiled=False).returned
+        inputs = program.inputs(call)
+        program.inputs = lambda call: inputs  # type: ignore[method-assign]
         program.device = place
-        program.inputs = lambda call: make_inputs(call, program._specs, (), seed=0)  # type: ignore[method-assign,misc,assignment]
-        program._specs = (InputSpec("x", (2,)),)
         runtime.broken = asynchronous
         if asynchronous:
             with pytest.raises(DeviceLostError, match="device-side assert"):
@@ -226,7 +228,7 @@ class Holder(nn.Module):
         self.register_buffer("count", torch.zeros(1))
         whole = torch.arange(6.0)
         self.whole, self.part = whole, whole[2:].view(2, 2).t()
-        self.listed = [whole[:1], 3, [torch.ones(1)]]
+        self.listed: list[Any] = [whole[:1], 3, [torch.ones(1)]]
         self.listed.append(self.listed)
         self.named = {"a": torch.ones(2, requires_grad=True)}
         self.history = torch.ones(2, requires_grad=True) * 2
@@ -275,22 +277,22 @@ def test_whether_there_is_a_gpu_is_told_without_starting_it(
         assert device.absent("cuda") == told
     # NVML cannot tell, and a driver is there: another process is asked.
     monkeypatch.setattr(torch.cuda, "_device_count_nvml", lambda: -1)
-    monkeypatch.setattr(device.ctypes, "CDLL", lambda name: None)
+    monkeypatch.setattr("ctypes.CDLL", lambda name: None)
     asked: list[list[str]] = []
 
     def run(command: list[str], **how: object) -> subprocess.CompletedProcess[str]:
         asked.append(command)
         return subprocess.CompletedProcess(command, 0, stdout="1\n")
 
-    monkeypatch.setattr(device.subprocess, "run", run)
+    monkeypatch.setattr("subprocess.run", run)
     assert device.absent("cuda") == ""
     assert asked == [[sys.executable, "-c", device.PROBE]]
 
 
-def test_a_gpu_lacks_what_would_end_its_process() -> None:
+def test_a_gpu_lacks_what_would_end_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
     framework = TorchFramework()
     whole = {each.name for each in framework.vocabulary().constructs}
-    framework.absent = lambda name: ""  # type: ignore[method-assign]
+    monkeypatch.setattr(framework, "absent", lambda device: "")
     framework.use_device("cuda", limit_mb=64)
     there = {each.name for each in framework.vocabulary().constructs}
     assert whole - there == device.HOST_ONLY
@@ -363,7 +365,7 @@ def test_scripts_build_all_on_the_device(thread: int) -> None:
     framework = TorchFramework()
     writer = Writer(framework.vocabulary(), "mlp", "float_attribute", backend="aot_eager")
     sequence = (
-        writer.call().change("float_attribute", 0, 0).call().sequence()
+        writer.call().change("float_attribute", "set_factor", 0).call().sequence()
         if not thread
         else writer.call(thread="other", autocast="bfloat16").call(thread="other").sequence()
     )
@@ -404,3 +406,82 @@ def test_triton_keeps_its_files_where_the_worker_does(
         Path(triton).mkdir()
     folders.drop()
     assert not Path(triton).exists()
+
+
+class Kernels:
+    triton_kernel_compile_times_us = (
+        '[[812, "triton_poi_fused_add_mul_0"], [90, "triton_red_fused_sum_1"], [1, "triton_mm"]]'
+    )
+
+
+def test_kernels_are_told_by_kind_and_size() -> None:
+    from rondo.frameworks.torch.watch_graphs import kernel_labels
+
+    labels = ["triton poi ops=2", "triton red ops=1", "triton kernels 3-4"]
+    assert list(kernel_labels(Kernels())) == labels
+    assert list(kernel_labels(object())) == []
+
+
+def test_recordings_are_told_where_they_grow() -> None:
+    from rondo.frameworks.torch import watch_graphs
+
+    class Node:
+        def __init__(self, *children: Node) -> None:
+            self.children = {0: list(children)}
+
+    class Manager:
+        warmed_up_functions = (1, 2)
+        roots = {0: [Node(Node(), Node(Node()))]}
+        num_rerecord = {None: {0: 1}}
+        debug_fail_counter = 0
+
+    class Container:
+        tree_manager = Manager()
+
+    class Local:
+        tree_manager_containers = {0: Container()}
+
+    assert watch_graphs.recordings() == watch_graphs.Recordings()  # nothing was recorded here
+    module = type(sys)("trees")
+    module.local = Local()  # type: ignore[attr-defined]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(sys.modules, watch_graphs.TREES, module)
+        found = watch_graphs.recordings()
+    assert (found.warmed, found.recorded, found.again) == (2, 4, 1)
+    before = replace(found, recorded=1)
+    assert list(found.labels(before)) == ["cudagraph recorded 3-4"]
+
+
+def test_what_graphs_leave_behind_is_copied_on_request() -> None:
+    from rondo.frameworks.torch import program as programs
+    from rondo.frameworks.torch.documented import ABLATIONS, ON_DEVICES
+
+    framework = TorchFramework()
+    assert tuple(framework.ablations()) == ABLATIONS
+    framework.place = Device("cuda", runtime=Runtime())
+    assert tuple(framework.ablations()) == ABLATIONS + ON_DEVICES
+    framework.place = Device()
+    sequence = Writer(framework.vocabulary(), "mlp", "kept_output").call().sequence()
+    call = Call(sizes=(0,), backward=1, inputs_grad=1)
+    with framework.session(sequence), framework.arm(sequence, Arm.EAGER) as program:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(program, "_in_graphs", lambda compiled: True)
+            program.call(call, compiled=False)
+            construct = program.module.tail[0]
+            made = tensors_of(program._invoke(call, compiled=False)[1].outputs)
+            assert construct.latest is made[1]
+            with programs.outputs_copied():
+                copies = tensors_of(program._invoke(call, compiled=False)[1].outputs)
+            assert construct.latest is not copies[1]
+            assert torch.equal(construct.latest, copies[1])
+        # What a run of graphs put out is not looked at again: the next one may overwrite it.
+        assert program.state_leaves()["earlier[-1]"] == GIVEN_BACK
+
+
+def test_mode_reduce_overhead_is_quiet_on_a_cpu() -> None:
+    framework = TorchFramework()
+    sequence = Writer(framework.vocabulary(), "identity", backend="inductor").call().sequence()
+    sequence = replace(sequence, options=replace(sequence.options, mode=1))
+    with framework.session(sequence), framework.arm(sequence, Arm.RETAINED) as program:
+        assert program.settings.mode == "reduce-overhead"
+        assert not program._in_graphs(compiled=True)

@@ -17,7 +17,12 @@ from rondo.frameworks.torch import ambient, state
 from rondo.frameworks.torch.changes.compiler import COMPILER
 from rondo.frameworks.torch.changes.program import PROGRAM
 from rondo.frameworks.torch.device import DEVICES, HOST_ONLY, Device, absent, unforkable
-from rondo.frameworks.torch.documented import ABLATIONS, RULES, documented_rule
+from rondo.frameworks.torch.documented import (
+    ABLATIONS,
+    ON_DEVICES,
+    RULES,
+    documented_rule,
+)
 from rondo.frameworks.torch.environment import describe_environment
 from rondo.frameworks.torch.kernels import install_store
 from rondo.frameworks.torch.locate import LAYERS, inspect
@@ -205,7 +210,7 @@ class TorchFramework(Framework):
 
     def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
         """Return documented limitations of torch.compile that a setting lifts."""
-        return ABLATIONS
+        return ABLATIONS + ON_DEVICES if self.place.remote else ABLATIONS
 
     def source_trees(self) -> tuple[str, ...]:
         """Return the compiler's part of the torch package."""

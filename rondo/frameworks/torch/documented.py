@@ -22,6 +22,7 @@ from rondo.frameworks.torch.changes.compiler import (
     mark_within_bounds,
     unconfigured,
 )
+from rondo.frameworks.torch.program import outputs_copied
 from rondo.oracle.observation import Observation
 from rondo.sequences.step import Change, Sequence
 
@@ -142,6 +143,16 @@ ABLATIONS: tuple[tuple[str, Callable[[], AbstractContextManager[object]]], ...] 
     ),
 )
 """Limitations that a setting lifts: a difference that goes away under it is documented."""
+
+
+ON_DEVICES: tuple[tuple[str, Callable[[], AbstractContextManager[object]]], ...] = (
+    (
+        "CUDA graphs: a later run overwrites outputs that are not copied first"
+        " (https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html)",
+        outputs_copied,
+    ),
+)
+"""Limitations that only subjects on a GPU meet: elsewhere each costs a run and explains nothing."""
 
 
 def documented_rule(sequence: Sequence, observation: Observation, *, fresh: bool = False) -> str:

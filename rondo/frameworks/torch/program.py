@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,14 @@ from rondo.frameworks.torch.observe import (
 )
 from rondo.frameworks.torch.provenance import Provenance
 from rondo.frameworks.torch.state import carried_settings
-from rondo.frameworks.torch.subject import Subject, build_subject, move_in, tensors_of
+from rondo.frameworks.torch.subject import (
+    Subject,
+    build_subject,
+    copied,
+    copy_held,
+    move_in,
+    tensors_of,
+)
 from rondo.oracle.observation import Leaf, Observation
 from rondo.sequences.step import Call, Change, Sequence
 from rondo.subjects.target import Action, Architecture, Construct, Target
@@ -38,9 +45,29 @@ EARLIER_OUTPUTS = 2
 OVERWRITTEN = "output of CUDAGraphs that has been overwritten"
 """What torch says to whoever reads an output after a later run was allowed to reuse its memory."""
 
+TAKEN_BACK = object()
+"""Stands among earlier outputs for those of a run of CUDA graphs: they are told by torch to be read
+until the next run and not longer, and a replay overwrites them without a word."""
+
 GIVEN_BACK = Leaf("unreadable", text="its memory was taken back by a later run")
 """Stands for an earlier output of that kind. Only the oracle kept it, and documented is that it may
 be kept no longer than until the next run: it is compared with nothing."""
+
+
+_copying: list[bool] = []
+
+
+@contextmanager
+def outputs_copied() -> Iterator[None]:
+    """Have what runs of CUDA graphs leave behind copied at once, as torch tells users to do.
+
+    A difference that goes away then comes from reading an output longer than is documented.
+    """
+    _copying.append(True)
+    try:
+        yield
+    finally:
+        _copying.pop()
 
 
 @dataclass(slots=True)
@@ -145,8 +172,13 @@ class TorchProgram(Program):
         with annotated_by(self._provenance):
             observation = self._observe(inputs, outcome, heard)
         if outcome.error is None:
-            self._earlier.append(outcome.outputs)
+            self._earlier.append(TAKEN_BACK if self._in_graphs(compiled) else outcome.outputs)
         return observation
+
+    def _in_graphs(self, compiled: bool) -> bool:
+        """Whether CUDA graphs may serve a call, whose outputs the next one may overwrite then."""
+        graphs = self.settings.backend == "inductor" and self.settings.mode == "reduce-overhead"
+        return compiled and graphs and self.device.remote
 
     def invoke(self, call: Call, *, compiled: bool) -> None:
         """Invoke the subject once and look at nothing."""
@@ -189,6 +221,9 @@ class TorchProgram(Program):
                 raise lost[0]
         else:
             run()
+        if _copying and self._in_graphs(compiled):
+            outcome.outputs = copied(outcome.outputs)
+            copy_held(self.module)
         return inputs, outcome
 
     def _observe(self, inputs: Inputs, outcome: _Outcome, heard: Heard) -> Observation:
@@ -270,6 +305,8 @@ class TorchProgram(Program):
 
 def _readable(outputs: object) -> bool:
     """Whether the memory of `outputs` is still theirs."""
+    if outputs is TAKEN_BACK:
+        return False
     try:
         for tensor in tensors_of(outputs):
             if tensor.layout == torch.strided and tensor.device.type == "cuda":

@@ -232,6 +232,7 @@ def _usual(name: str) -> object:
 
 
 RETAINED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "mark_step_begin": (("torch.compiler.cudagraph_mark_step_begin()",), ()),
     "reset_memory": (("torch.compiler.reset()",), ()),
     "clear_fake_cache": (("torch._subclasses.fake_tensor.FakeTensorMode.cache_clear()",), ()),
     "collect_garbage": (("gc.collect()",), ("gc",)),

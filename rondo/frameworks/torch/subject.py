@@ -127,6 +127,30 @@ class _Mover:
         return moved.requires_grad_(tensor.requires_grad)
 
 
+def copied(value: object) -> object:
+    """Return nested tuples, lists and dicts with a copy of each tensor, differentiable as it is."""
+    if type(value) is Tensor:
+        return value.clone()
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    if type(value) is list:
+        return [copied(item) for item in value]
+    if type(value) is tuple:
+        return tuple(copied(item) for item in value)
+    return value
+
+
+def copy_held(module: nn.Module) -> None:
+    """Put a copy in the place of each gradient and of each plain tensor that a module holds."""
+    for part in module.modules():
+        for name, value in list(vars(part).items()):
+            if type(value) is Tensor:
+                vars(part)[name] = value.clone()
+    for parameter in module.parameters():
+        if parameter.grad is not None:
+            parameter.grad = parameter.grad.clone()
+
+
 def tensors_of(value: object) -> list[Tensor]:
     """Return the tensors in nested tuples, lists and dict values, in order."""
     if isinstance(value, Tensor):

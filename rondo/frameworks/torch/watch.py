@@ -18,6 +18,7 @@ from torch._dynamo import utils as dynamo_utils
 
 from rondo.frameworks.base import CallEvents
 from rondo.frameworks.shared.labels import bucket, scrub
+from rondo.frameworks.torch.watch_graphs import Recordings, kernel_labels, recordings
 
 METRICS_LIMIT = 4096
 FRAME_WORK, NODE_WORK = 0.06, 0.022
@@ -37,6 +38,7 @@ class Watcher:
         self._before: dict[str, Counter[str]] = {}
         self._entries: dict[CodeType, int] = {}
         self._dynamic: set[str] = set()
+        self._recordings = Recordings()
 
     def begin(self) -> None:
         """Take the state from which the next `end` counts."""
@@ -44,6 +46,7 @@ class Watcher:
         self._before = {name: Counter(counts) for name, counts in dynamo_utils.counters.items()}
         self._entries = {code: len(_entries(code)) for code in _codes()}
         self._dynamic = set(_automatic_dynamic())
+        self._recordings = recordings()
 
     def end(self) -> CallEvents:
         """Return the events since `begin`."""
@@ -62,6 +65,7 @@ class Watcher:
                 labels.append(f"entries {code.co_name} {bucket(len(entries))}")
                 labels += _guard_labels(entries)
         labels += [text for text in _automatic_dynamic() if text not in self._dynamic]
+        labels += recordings().labels(self._recordings)
         return CallEvents(tuple(dict.fromkeys(labels)), compiled, grown, _work_of(metrics))
 
     def _counter_labels(self) -> Iterator[str]:
@@ -117,6 +121,7 @@ def _metric_labels(metric: Any) -> Iterable[str]:
         yield "tensorify"
     if metric.cudagraph_skip_reason:
         yield f"cudagraph skip {scrub(metric.cudagraph_skip_reason)}"
+    yield from kernel_labels(metric)
 
 
 def _guard_labels(entries: Iterable[Any]) -> list[str]:

@@ -248,3 +248,9 @@ def reload_artifacts(program: TorchProgram, value: int) -> None:
     AOTAutogradCache.clear()
     if saved is not None:
         torch.compiler.load_cache_artifacts(saved[0])
+
+
+@COMPILER.change()
+def mark_step_begin(program: TorchProgram, value: int) -> None:
+    """Tell CUDA graphs that a new step begins: outputs of the last one may be overwritten."""
+    torch.compiler.cudagraph_mark_step_begin()
