@@ -450,7 +450,8 @@ class Server:
 
         One thread, because children of a process that ran a parallel region hang; no compile
         workers, because they would be processes that nobody watches; one hash seed, so that sets
-        are walked in one order.
+        are walked in one order; and torch is to ask NVML whether there is a GPU, since asking CUDA
+        starts it, and children of such a process cannot use it.
         """
         temporary = self.folder / "tmp"
         temporary.mkdir(exist_ok=True)
@@ -458,6 +459,7 @@ class Server:
             "OMP_NUM_THREADS": "1",
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
             "PYTHONHASHSEED": "0",
+            "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
             "TMPDIR": str(temporary),
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         }

@@ -295,7 +295,7 @@ def test_a_server_that_dies_at_its_start_says_why(tmp_path: Path) -> None:
 
 
 def test_the_environment_comes_from_a_worker(executor: Executor) -> None:
-    assert executor.environment() == {"toy": "1"}
+    assert executor.environment() == {"toy": "1", "device": "cpu"}
     os.kill(executor.server._process.pid, signal.SIGKILL)
-    assert executor.environment() == {}
+    assert executor.environment() == {"device": "cpu"}
     assert executor.run(HARMLESS).verdict == "agree"

@@ -115,7 +115,15 @@ RULES = (
     ),
     Rule(
         kind="CUDA graphs: the outputs of a run may be read until the next run, and no longer",
-        exceptions=frozenset({"RuntimeError"}),
+        # Read while a call is traced or compiled, it is wrapped.
+        exceptions=frozenset(
+            {
+                "RuntimeError",
+                "InternalTorchDynamoError",
+                "BackendCompilerFailed",
+                "TorchRuntimeError",
+            }
+        ),
         message="output of CUDAGraphs that has been overwritten",
         link="https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html",
     ),
