@@ -32,6 +32,8 @@ from rondo.frameworks.torch.subject import move_in, tensors_of
 from rondo.oracle.compare import compare
 from rondo.oracle.observation import Leaf, Observation
 from rondo.oracle.result import Alarm, Difference, Identity
+from rondo.oracle.run import Settings, execute
+from rondo.sequences.codec import encode
 from rondo.sequences.step import CALL_CHOICES, Call
 from rondo.sequences.vocabulary import Dimension, InputSpec
 from rondo.sequences.writer import Writer
@@ -485,3 +487,46 @@ def test_mode_reduce_overhead_is_quiet_on_a_cpu() -> None:
     with framework.session(sequence), framework.arm(sequence, Arm.RETAINED) as program:
         assert program.settings.mode == "reduce-overhead"
         assert not program._in_graphs(compiled=True)
+
+
+class Near(Device):
+    """The CPU, treated as what lies behind a runtime: the whole path with numbers in it."""
+
+    remote = True  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_arms_agree_where_the_default_device_is_named(runtime: Runtime, backend: str) -> None:
+    framework = TorchFramework()
+    framework.place = Near("cpu", runtime=runtime, state=STATE, limit_mb=1)
+    writer = Writer(
+        framework.vocabulary(), "mlp", "torch_random", "torch_generator", "fed_back",
+        backend=backend,
+    )  # fmt: skip
+    writer.call(backward="once", inputs_grad="yes", layout="strided").program("sgd_step")
+    writer.call(batch=3, alias="overlap").call(thread="other", autocast="bfloat16")
+    settings = Settings(always_reset=True)
+    result = execute(encode(writer.sequence()), framework, settings=settings)
+    assert (result.verdict, result.raised) == ("agree", 0), result.alarms
+    assert runtime.calls.count("init") == 1
+    assert runtime.calls.count("synchronize") > 8
+    assert torch.ones(1).device.type == "cpu"
+    assert torch._C._len_torch_function_stack() == 0
+
+
+def test_steps_that_break_the_device_are_told_by_the_step_and_its_first_words(
+    runtime: Runtime,
+) -> None:
+    framework = TorchFramework()
+    framework.place = Near("cpu", runtime=runtime, state=STATE, lost=framework._give_up)
+    sequence = Writer(framework.vocabulary(), "identity", "fed_back").call().call().sequence()
+    call = sequence.steps[0]
+    assert isinstance(call, Call)
+    with framework.session(sequence), framework.arm(sequence, Arm.RETAINED) as program:
+        assert program.call(call, compiled=True).returned
+        for thread in (0, 1):
+            runtime.broken = True
+            with pytest.raises(DeviceLostError, match="device-side assert"):
+                program.call(replace(call, thread=thread), compiled=True)
+            runtime.broken = False
+    assert torch._C._len_torch_function_stack() == 0
