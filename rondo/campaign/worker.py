@@ -128,10 +128,10 @@ def _serve(connection: socket.socket, framework: Framework, journal: Journal) ->
 def _end_without_device(told: str) -> NoReturn:
     """End this process: its device does nothing more, and whatever came next would be blamed.
 
-    What the device said is the last line of the output, from which the driver names the death.
+    What the device said is the last line of the output, from which the driver names the death. It
+    is written below Python: a step's own prints are listened to when this is called.
     """
-    print(f"\n{DEVICE_LOST}{' '.join(told.split())}")
-    sys.stdout.flush()
+    os.write(1, f"\n{DEVICE_LOST}{' '.join(told.split())}\n".encode(errors="replace"))
     os._exit(DEVICE_EXIT)
 
 

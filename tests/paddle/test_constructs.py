@@ -185,3 +185,10 @@ def test_numbers_of_one_hash_share_a_program_of_a_whole_graph() -> None:
     writer.change("literal_argument", "set_literal", 6).call()
     writer.change("literal_argument", "set_literal", 7).call()
     assert judged(writer).verdict == "stateful"
+
+
+@pytest.mark.parametrize("other", ["function_defaults", "float_attribute", "global_value"])
+def test_random_numbers_are_drawn_in_the_order_of_the_program(other: str) -> None:
+    """Two operations that draw are independent, and a program might run either one first."""
+    writer = Writer(VOCABULARY, "identity", other, "random_draw", backend="ast")
+    assert judged(writer.call().call().call()).verdict == "agree"

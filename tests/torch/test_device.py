@@ -492,7 +492,7 @@ def test_mode_reduce_overhead_is_quiet_on_a_cpu() -> None:
 class Near(Device):
     """The CPU, treated as what lies behind a runtime: the whole path with numbers in it."""
 
-    remote = True  # type: ignore[assignment]
+    remote = True
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

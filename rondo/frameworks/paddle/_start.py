@@ -1,12 +1,15 @@
 """How Paddle is started: before anything else of this package may import it.
 
-Paddle reads its environment when it is imported, and some of it again at every compile. Two of the
+Paddle reads its environment when it is imported, and some of it again at every compile. Three of the
 settings decide whether there is anything to test:
 
 1. `MIN_GRAPH_SIZE`. Bytecode capture does not compile graphs of fewer than ten operations: a small
    test then runs eagerly in every arm, and all of them agree. Zero compiles every graph.
 2. `OMP_NUM_THREADS`. With more than one, importing starts threads, which a forked worker would not
    have; and sums would depend on how many cores there are.
+3. `FLAGS_new_executor_sequential_run`. A program's operations run in any order that their inputs
+   allow, and two that draw random numbers depend on one another in no way but this: which one draws
+   first is chance, in compiled code alone.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import warnings
 ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",
     "FLAGS_cpu_deterministic": "1",
+    "FLAGS_new_executor_sequential_run": "1",
     "GLOG_minloglevel": "3",
     "MIN_GRAPH_SIZE": "0",
     # What a code object took to compile so far would end its compiling: a matter of time alone.
