@@ -1,7 +1,7 @@
 """How Paddle is started: before anything else of this package may import it.
 
-Paddle reads its environment when it is imported, and some of it again at every compile. Three of the
-settings decide whether there is anything to test:
+Paddle reads its environment when it is imported, and some of it again at every compile. Three of
+the settings decide whether there is anything to test:
 
 1. `MIN_GRAPH_SIZE`. Bytecode capture does not compile graphs of fewer than ten operations: a small
    test then runs eagerly in every arm, and all of them agree. Zero compiles every graph.
