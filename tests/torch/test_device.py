@@ -384,6 +384,8 @@ def test_scripts_build_all_on_the_device(thread: int) -> None:
         ast.parse(text)
         assert 'torch.set_default_device("cuda")' in text
         assert all(line in text for line in PINNED)
+        assert ".detach().cpu()" in text or "def run" not in text
+        assert ".clone()" not in text
         if "torch.Generator()" in text:  # drawn on the CPU, as sequences do
             assert 'device="cpu"' in text
             assert '.to("cuda")' in text

@@ -472,12 +472,16 @@ class ScriptWriter:
                 f'{INDENT}return f"raises {{type(error).__name__}}"',
                 'return "returns"',
             ]
-        detached = "" if observed.kind == "object" else ".detach().clone()"
+        detached, fresh = ".detach().clone()", ".detach()"
+        if self.request.device != CPU:  # another process cannot be handed memory of a device
+            detached = fresh = ".detach().cpu()"
+        if observed.kind == "object":
+            detached = fresh = ""
         simple = observed.expression == "out" and not call.backward and not call.grad
         written = steps.call(call, "f", program.judged, "out")
         if simple and not call.autocast:
             value = written[0].removeprefix("out = ")
-            return [*lines, f"return {value}{'.detach()' if detached else ''}{note}"]
+            return [*lines, f"return {value}{fresh}{note}"]
         written[0] += note
         return [*lines, *written, f"return {observed.expression}{detached}"]
 

@@ -30,7 +30,7 @@ def register(factor: float, dtype: torch.dtype | None) -> None:
     def backward(ctx: object, gradient: Tensor) -> Tensor:
         return gradient * factor
 
-    widen.register_kernel("cpu")(kernel)
+    widen.register_kernel(("cpu", "cuda"))(kernel)
     widen.register_fake(fake)
     widen.register_autograd(backward)
 

@@ -15,7 +15,7 @@ class TorchGenerator(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         noise = torch.rand(hidden.shape[-1], generator=self.source, device="cpu")
-        return hidden + noise.to(hidden.dtype)
+        return hidden + noise.to(hidden.device, hidden.dtype)
 
 
 CONSTRUCT = Construct(
