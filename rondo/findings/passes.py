@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from rondo.findings.bucket import without_constructs
@@ -132,6 +132,21 @@ def ordered_changes(sequence: Sequence, step: int, vocabulary: Vocabulary) -> It
             yield sequence.with_steps((*steps[:position], second, first, *steps[position + 2 :]))
 
 
+def first_change_alone(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Drop a change and make it in the place of a later one to the same target.
+
+    What shows when something is switched off, traced, and switched on again shows as well, most
+    often, when it is only switched off; and neither of the two changes can go alone.
+    """
+    changes = [(at, each) for at, each in enumerate(sequence.steps) if isinstance(each, Change)]
+    for (early, first), (late, second) in combinations(changes, 2):
+        if first.target == second.target and first != second:
+            steps = list(sequence.steps)
+            steps[late] = first
+            del steps[early]
+            yield sequence.with_steps(tuple(steps))
+
+
 def _order_of(change: Change) -> tuple[str, int, int]:
     return change.target, change.action, change.value
 
@@ -232,6 +247,7 @@ PASSES: tuple[Pass, ...] = (
     inputs_for_parameters,
     usual_options,
     usual_operands,
+    first_change_alone,
     ordered_changes,
     single_removals,
 )

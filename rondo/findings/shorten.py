@@ -6,9 +6,10 @@ construct, option, size or operand can go. A candidate counts only when an alarm
 verdict, effect, place and exception shows. The first rounds demand the same exposing step as well,
 which keeps a sequence that holds two bugs on the one it started from; when nothing more can go that
 way, the next rounds let the exposing step change too. The last ones follow the bug to a more
-telling place, as long as it shows at its old one too: what differs in a buffer alone at low
-precision differs in the output as well at full precision, and is one bug. So is what shows in a
-generator's state alone once something else has made the output not depend on what it drew.
+telling place or effect, or to fewer steps, as long as its old place differs too: what differs in a
+buffer alone at low precision differs in the output as well at full precision, and is one bug. So is
+what shows in a generator's state alone once something else has made the output not depend on what
+it drew, and what is another number or another dtype depending on which stale object is looked at.
 
 The key insight: candidates are judged in order, whoever runs them. With several workers the next
 few are run at the same time, but the first that shows the bug is taken and not the first to finish,
@@ -50,7 +51,18 @@ class Freedom(IntEnum):
 
     NOTHING = 0
     EXPOSING_STEP = 1
-    PLACE = 2
+    TELLING = 2
+
+
+EFFECTS = ("value", "dtype", "shape", "metadata", "layout", "kind", "missing", "fact")
+"""From the most telling effect on: a stale number is what most bugs can show."""
+
+
+def _telling(identity: Identity) -> tuple[tuple[int, str], int]:
+    """Return a sort key that puts the most telling place first, and there the effect."""
+    effect = identity.effect
+    rank = EFFECTS.index(effect) if effect in EFFECTS else len(EFFECTS)
+    return rank_of(identity.place), rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +205,7 @@ class Shortener:
         showings = [
             shown
             for shown in self.trials.get(encode(candidate))
-            if self._same(shown.alarm) and not self._shallower(candidate, shown)
+            if self._same(candidate, shown.alarm) and not self._shallower(candidate, shown)
         ]
         exposing = self.identity.exposing
         exposed = [each for each in showings if each.alarm.identity.exposing == exposing]
@@ -201,15 +213,17 @@ class Shortener:
             showings = exposed
         return next(iter(exposed or showings), None)
 
-    def _same(self, alarm: Alarm) -> bool:
-        """Whether an alarm is the bug, where it was or, with that freedom, where it tells more."""
+    def _same(self, candidate: Sequence, alarm: Alarm) -> bool:
+        """Whether an alarm is the bug: as it was told or, with that freedom, shorter or better."""
         told, own = alarm.identity, self.identity
         if (told.place, told.effect) == (own.place, own.effect):
             return True
-        if self._freedom is not Freedom.PLACE or rank_of(told.place) >= rank_of(own.place):
+        if self._freedom is not Freedom.TELLING or own.exception:
             return False
-        differing = {(place_of(each.path), each.effect) for each in alarm.differences}
-        return (own.place, own.effect) in differing
+        now = (len(self.best.steps), *_telling(own))
+        if (len(candidate.steps), *_telling(told)) >= now:
+            return False
+        return own.place in {place_of(each.path) for each in alarm.differences}
 
     def _shallower(self, candidate: Sequence, shown: Showing) -> bool:
         """Whether a drop of retained state went, and with it the layer that the bug lies in."""

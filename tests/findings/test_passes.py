@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from rondo.findings.passes import (
     LADDER,
     PASSES,
+    first_change_alone,
     inputs_for_parameters,
     ordered_changes,
     plain_architecture,
@@ -145,6 +146,14 @@ def test_inputs_stand_in_for_the_parameters_of_constructs_and_architectures() ->
     assert found[2].steps == (Call(), wanting)
     forward = sequence.with_steps((Call(), Call(grad=1)))
     assert list(inputs_for_parameters(forward, 1, VOCABULARY)) == []
+
+
+def test_what_is_done_and_undone_is_only_done() -> None:
+    off, on, other = Change("counter", 0, 1), Change("counter", 0, 0), Change("factor")
+    steps = (off, Call(), other, on, Call())
+    sequence = Sequence(SubjectSpec("mlp", ("counter", "factor")), Options(), steps)
+    (found,) = first_change_alone(sequence, 4, VOCABULARY)
+    assert found.steps == (Call(), other, off, Call())
 
 
 @pytest.mark.parametrize("width", [1, 2, 5])

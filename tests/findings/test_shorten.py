@@ -106,6 +106,46 @@ def test_a_bug_is_followed_to_where_it_tells_more() -> None:
     assert short.data == encoded(("stale_scale",), Change("stale_scale", 0, 0), Call())
 
 
+def typed(data: bytes) -> Result:
+    """After a change an output has another dtype, or another value where the change's is 0."""
+    sequence = decode(data, VOCABULARY)
+    changes = [step.value for step in sequence.steps if isinstance(step, Change)]
+    last = len(sequence.steps) - 1
+    if not changes or not isinstance(sequence.steps[last], Call):
+        return Result("agree")
+    effect = "dtype" if changes[-1] else "value"
+    identity = Identity("stateful", effect, "shallow", "output", "stale_scale.set_factor")
+    alarm = Alarm(last, identity, (Difference("output[0]", effect, "1", "2"),))
+    return Result("stateful", (alarm,))
+
+
+def test_a_bug_is_followed_to_the_effect_that_tells_more() -> None:
+    data = encoded(("stale_scale",), Change("stale_scale", 0, 2), Call())
+    assert typed(data).alarms[0].identity.effect == "dtype"
+    short = shorten(data, typed(data).alarms[0], typed, VOCABULARY)
+    assert (short.alarm.identity.effect, short.minimal) == ("value", True)
+    assert short.data == encoded(("stale_scale",), Change("stale_scale", 0, 0), Call())
+
+
+def test_fewer_steps_are_worth_another_effect() -> None:
+    """Of two changes the first decides whether a number or a dtype differs, and can go."""
+
+    def run_both(data: bytes) -> Result:
+        result = typed(data)
+        changes = [s for s in decode(data, VOCABULARY).steps if isinstance(s, Change)]
+        effect = "value" if len(changes) == 2 else "dtype"
+        alarms = tuple(
+            replace(alarm, identity=replace(alarm.identity, effect=effect))
+            for alarm in result.alarms
+        )
+        return replace(result, alarms=alarms)
+
+    steps = (Change("stale_scale", 0, 1), Change("stale_scale", 0, 2), Call())
+    data = encoded(("stale_scale",), *steps)
+    short = shorten(data, run_both(data).alarms[0], run_both, VOCABULARY)
+    assert (short.alarm.identity.effect, short.steps_after, short.minimal) == ("dtype", 2, True)
+
+
 def test_a_bug_is_not_mistaken_for_one_that_shows_only_elsewhere() -> None:
     data = encoded(("stale_scale",), *STALE, Call(dtype=2))
 
