@@ -119,3 +119,12 @@ def test_side_effects_of_tracing_ahead_are_those_of_a_trace(name: str) -> None:
     writer = Writer(VOCABULARY, "identity", name)
     writer.change("compiler", "ahead_of_time", 1).change("compiler", "clear_own", 0).call()
     assert judged(writer).verdict == "documented"
+
+
+@pytest.mark.parametrize("number", ["9.0", "3.5"])
+def test_compiled_code_rounds_bfloat16_where_the_program_does(number: str) -> None:
+    """The product in bfloat16 is added in float32: XLA may leave its rounding out."""
+    writer = Writer(VOCABULARY, "identity", "weak_type")
+    for seed in range(8):
+        writer.call(batch=3, number=number, value_seed=str(seed))
+    assert judged(writer).verdict == "agree"

@@ -39,6 +39,7 @@ from rondo.frameworks.jax.store import install_store
 from rondo.frameworks.jax.subject import as_module
 from rondo.frameworks.jax.watch import Watcher
 from rondo.frameworks.shared.definition import realise_all
+from rondo.frameworks.shared.xla import round_as_written
 from rondo.oracle.observation import Observation
 from rondo.sequences.step import Sequence as StepSequence
 from rondo.sequences.vocabulary import Vocabulary
@@ -71,6 +72,7 @@ class JaxFramework(Framework):
     name = "jax"
 
     def __init__(self) -> None:
+        round_as_written()
         self.architectures = realise_all(layers, sizes=SIZES)
         self.constructs = discover(f"{HERE}.constructs", "CONSTRUCT", Construct)
         self.catalogue = Catalogue(

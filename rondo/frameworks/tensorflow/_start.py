@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 
+from rondo.frameworks.shared.xla import round_as_written
 from rondo.frameworks.tensorflow.xla_log import LOGGED, XlaLog
 
 ENVIRONMENT = {
@@ -22,6 +23,7 @@ LOG = XlaLog()
 """The log of this process, which a forked child goes on with."""
 
 os.environ.update(ENVIRONMENT)
+round_as_written()
 with LOG.caught():
     importlib.import_module("keras")
 LOG.take()
