@@ -10,7 +10,3 @@ from rondo.frameworks.registry import load_framework
 @pytest.fixture(scope="session", autouse=True)
 def warm_framework() -> None:
     load_framework("torch").warm()
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "gpu: needs a GPU that torch can use; skipped without one")
