@@ -21,6 +21,7 @@ import torch
 
 from rondo.frameworks.base import Arm, ScriptRequest
 from rondo.frameworks.registry import load_framework
+from rondo.frameworks.shared.script_zeros import differ_in_sign_of_zeros
 from rondo.frameworks.torch.script import PLANS, Plan, ScriptWriter
 from rondo.frameworks.torch.script_observe import UnwritableError
 from rondo.frameworks.torch.script_verdict import AGREES
@@ -222,6 +223,7 @@ def test_what_differs_is_looked_at(path: str, monkeypatch: pytest.MonkeyPatch) -
         ("metadata", "requires_grad=True, strides=dense", "requires_grad=False, strides=dense"),
         ("metadata", "aliases=input.x, type=Tensor", "aliases=, type=Tensor"),
         ("exception", "returns", "RuntimeError: no"),
+        ("value", "float32[2] [-0, 1, ...]", "float32[2] [0, 1, ...]"),
     ],
 )
 def test_every_effect_is_looked_at(
@@ -232,6 +234,24 @@ def test_every_effect_is_looked_at(
     alarm = alarm_at(1, effect=effect, eager=eager, retained=retained, reset=eager)
     line, _ = outcome(script_of(sequence, Plan("runs"), alarm), monkeypatch)
     assert re.search(AGREES, line), line
+
+
+@pytest.mark.parametrize(
+    ("eager", "retained", "expected"),
+    [
+        ("float32[2] [-0, 1, ...]", "float32[2] [0, 1, ...]", True),
+        ("float32[2] [-0, 1, ...]", "float32[2] [0, 2, ...]", False),
+        ("float32[2] [1e-08, 1, ...]", "float32[2] [0, 1, ...]", False),
+        ("float32[2] [0, 1, ...]", "float32[2] [0, 1, ...]", False),
+        ("python float[] [-0]", "python float[] [0]", True),
+        ("float32[1] [nan]", "float32[1] [0]", False),
+    ],
+)
+def test_zeros_of_other_signs_are_told_by_their_signs(
+    eager: str, retained: str, expected: bool
+) -> None:
+    difference = Difference("output[0]", "value", eager, retained, eager)
+    assert differ_in_sign_of_zeros(difference) is expected
 
 
 def test_program_and_compiler_changes_are_written_or_refused() -> None:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from rondo.frameworks.jax.script_inputs import UnwritableError
+from rondo.frameworks.shared.script_zeros import differ_in_sign_of_zeros
 from rondo.oracle.result import Difference
 
 TOLERANCES = {"float16": 1e-3, "bfloat16": 1.6e-2, "float32": 1.3e-6, "float64": 1e-7}
@@ -43,6 +44,8 @@ def observed_of(difference: Difference, *, is_tuple: bool) -> Observed:
         raise UnwritableError(f"what differs, {difference.path}")
     value = f"{{0}}[{match.group(1)}]" if is_tuple else "{0}"
     if difference.effect == "value":
+        if differ_in_sign_of_zeros(difference):
+            return Observed(f"np.signbit(np.asarray({value}, np.float64))", "array")
         dtype = difference.eager.partition("[")[0]
         if dtype in TOLERANCES:
             return Observed(f"np.asarray({value}, np.float64)", "floats", TOLERANCES[dtype])

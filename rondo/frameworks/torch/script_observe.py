@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rondo.errors import RondoError
+from rondo.frameworks.shared.script_zeros import differ_in_sign_of_zeros
 from rondo.oracle.result import Difference
 
 TOLERANCES = {
@@ -121,8 +122,12 @@ def observed_of(difference: Difference, scene: Scene) -> Observed:
     text = next((t for t in (difference.eager, difference.retained) if t), "")
     if difference.effect == "value":
         dtype = text.partition("[")[0]
+        zeros = differ_in_sign_of_zeros(difference)
         if dtype == "python float":
-            return Observed(expression, "object", needs=needs)
+            shown = f"str({expression})" if zeros else expression
+            return Observed(shown, "object", needs=needs)
+        if dtype in TOLERANCES and zeros:
+            return Observed(f"{expression}.signbit()", "tensor", needs=needs)
         if dtype in TOLERANCES:
             return Observed(expression, "floats", TOLERANCES[dtype], needs)
         return Observed(expression, "tensor", needs=needs)
