@@ -48,6 +48,11 @@ def reproducer(name: str, verdict: str = "stateful", *, layer: str = "") -> Repr
     )
 
 
+def bucket_folder(construct: str) -> str:
+    """Return the name of a bucket's folder, such as campaigns give."""
+    return f"bucket-{construct.replace('_', '-')}-0a1b2c"
+
+
 def make_campaign(root: Path) -> Path:
     """Write a campaign below `root`; return its folder of findings."""
     folder = root / "findings"
@@ -55,8 +60,13 @@ def make_campaign(root: Path) -> Path:
         ("closure_cell", "stateful", "dynamo-guards"),
         ("list_alias", "masked", ""),
     ):
-        save(reproducer(name, verdict, layer=layer), folder / f"bucket-{name}" / "reproducer.rondo")
-    (folder / "bucket-closure_cell" / "script.py").write_text("import torch\nprint('BUG: 1')\n")
+        save(
+            reproducer(name, verdict, layer=layer),
+            folder / bucket_folder(name) / "reproducer.rondo",
+        )
+    (folder / bucket_folder("closure_cell") / "script.py").write_text(
+        "import torch\nprint('BUG: 1')\n"
+    )
     (folder / "bucket-damaged").mkdir()
     (folder / "bucket-damaged" / "reproducer.rondo").write_bytes(b"nothing")
     for kind in ("flaky", "unconfirmed"):

@@ -21,7 +21,7 @@ from rondo.oracle.audit import run_audit
 from rondo.report.collect import ReportError, collect, guess_trees, kind_of
 from rondo.report.page import _duration, render, write
 from rondo.report.plot import MOST_POINTS, growth_chart, nice_step, short_number, thinned
-from tests.report.campaign_folder import EVIL, make_campaign
+from tests.report.campaign_folder import EVIL, bucket_folder, make_campaign
 
 VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
@@ -170,7 +170,7 @@ def test_arms_stand_side_by_side_and_the_differing_one_is_marked(page: Path) -> 
 
 def test_known_bugs_are_linked_if_the_link_is_one(folder: Path) -> None:
     def page(url: str) -> str:
-        rows = {"bucket-closure_cell": {"url": url, "status": "known"}}
+        rows = {bucket_folder("closure_cell"): {"url": url, "status": "known"}}
         text = json.dumps({"format": "rondo-known", "version": 1, "buckets": rows})
         (folder / "known.json").write_text(text)
         return render(collect(folder, totals=False), folder / "report.html")

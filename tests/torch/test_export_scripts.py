@@ -245,6 +245,7 @@ def test_every_effect_is_looked_at(
         ("float32[2] [0, 1, ...]", "float32[2] [0, 1, ...]", False),
         ("python float[] [-0]", "python float[] [0]", True),
         ("float32[1] [nan]", "float32[1] [0]", False),
+        ("float32[9] [0, -0.961033...", "float32[9] [-0, -0.961033...", True),
     ],
 )
 def test_zeros_of_other_signs_are_told_by_their_signs(

@@ -6,7 +6,7 @@ import re
 
 from rondo.oracle.result import Difference
 
-NUMBER = re.compile(r"-?(?:inf|nan|\d[\d.]*(?:e[-+]?\d+)?)")
+NUMBER = re.compile(r"-?(?:inf|nan|\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
 
 
 def differ_in_sign_of_zeros(difference: Difference) -> bool:
