@@ -16,10 +16,10 @@ from typing import Any
 
 from rondo.campaign.executor import Executor
 from rondo.campaign.pool import ExecutionFaultError
+from rondo.campaign.workbench import run_showing
 from rondo.errors import ArtifactError
 from rondo.findings.bucket import Bucket, bucket_of_finding
 from rondo.findings.reproducer import Reproducer, load
-from rondo.oracle.fresh import measure
 from rondo.oracle.result import Result, Verdict
 
 REPRODUCER = "reproducer.rondo"
@@ -112,18 +112,19 @@ class Runner:
 
     def __init__(self, executor: Executor) -> None:
         self.executor = executor
-        self._leaked = False
+        self._verdict = ""
 
     def about(self, verdict: str) -> None:
         """Have what is run from now on show bugs of this verdict."""
+        self._verdict = verdict
         self.executor.always_reset = verdict == Verdict.MASKED.value
-        self._leaked = verdict == Verdict.LEAKED.value
 
     def run(self, data: bytes, *, fresh: bool = True) -> Result:
         """Return the result of `data`; a sequence that cannot be executed shows nothing."""
         try:
-            if self._leaked:
-                return measure(data, self.executor.run_fresh_as, self.executor.server.vocabulary)
-            return (self.executor.run_fresh if fresh else self.executor.run)(data)
+            if fresh or self._verdict == Verdict.LEAKED.value:
+                vocabulary = self.executor.server.vocabulary
+                return run_showing(self._verdict, data, self.executor, vocabulary)
+            return self.executor.run(data)
         except ExecutionFaultError:
             return Result("fault")

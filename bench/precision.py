@@ -75,6 +75,13 @@ class Aim:
 
 TORCH, OTHERS = Aim(0.995, 1000, 20_000, 1), Aim(0.99, 200, 0, 4)
 """Paddle's bytecode capture overlooks changes of any program, so no construct is quiet there."""
+
+
+def aim_of(framework: str) -> Aim:
+    """Return what must be reached on a framework."""
+    return TORCH if framework == "torch" else OTHERS
+
+
 BATCH = 16
 MOST_MUTATIONS = 3
 """Stacked on a sequence that alarmed: few, so that most still alarm."""
@@ -177,7 +184,7 @@ class Search:
         self.seeds = [each for each in seeds if encode(each) not in seen]
         state = SearchState.begin(scope.vocabulary, corpus, max_length=scope.max_length)
         self.sampler = create_sampler("mcmc", state, seed=seed, backends=scope.backends)
-        self.mutations = (TORCH if framework == "torch" else OTHERS).mutations
+        self.mutations = aim_of(framework).mutations
         self.rng = Random(seed)
         self.context = MutationContext(state.distribution, state.library, scope.backends)
         self.alarmed: list[Sequence] = []
@@ -326,7 +333,7 @@ def main(
 ) -> None:
     """Judge the alarms of searches, and count alarms where there must be none."""
     shown = sys.stderr if as_json else sys.stdout
-    aim = TORCH if framework == "torch" else OTHERS
+    aim = aim_of(framework)
     alarms = aim.alarms if alarms is None else alarms
     calls = aim.calls if calls is None else calls
     quiet_seconds = math.inf

@@ -17,7 +17,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -244,7 +244,7 @@ class ToyProgram(Program):
 
     def __init__(self, framework: ToyFramework, sequence: Sequence) -> None:
         self.framework = framework
-        self.parts = {name: NAMES[name](1) for name in sequence.subject.constructs}
+        self.parts = {n: framework.kinds[n](1) for n in sequence.subject.constructs}
         self.reversed = False
         self.batch = 0
         self.sizes_compiled: set[int] = set()
@@ -273,7 +273,7 @@ class ToyProgram(Program):
         if change.target == "program":
             PROGRAM.actions[change.action].apply(self, change.value)
         elif change.target in self.parts:
-            action = CONSTRUCTS[change.target].actions[change.action]
+            action = self.framework.constructs[change.target].actions[change.action]
             action.apply(self.parts[change.target], change.value)
         return None
 
@@ -286,6 +286,9 @@ class ToyFramework(Framework):
     """The compiler: a list of entries, newest first to be asked."""
 
     name: ClassVar[str] = "toy"
+    kinds: ClassVar[Mapping[str, type[Part]]] = NAMES
+    constructs: ClassVar[Mapping[str, Construct]] = CONSTRUCTS
+    """Both by the name of the construct; a toy with other faults names its own."""
 
     def __init__(self) -> None:
         self.cache: list[Entry] = []
@@ -297,7 +300,7 @@ class ToyFramework(Framework):
         return Vocabulary(
             framework=self.name,
             architectures=(CHAIN.architecture_spec(),),
-            constructs=tuple(construct.spec() for construct in CONSTRUCTS.values()),
+            constructs=tuple(construct.spec() for construct in self.constructs.values()),
             ambient=(PROGRAM.spec(), COMPILER.spec()),
             backends=("shallow", "deep"),
             limits={"constructs": 3, "steps": 16},

@@ -10,6 +10,7 @@ from rondo.campaign.loading import load
 from rondo.campaign.locating import Laboratory, shown_here
 from rondo.campaign.pool import Server
 from rondo.campaign.preload import check_preloads
+from rondo.campaign.workbench import framework_of
 from rondo.errors import SubjectError
 from rondo.findings.export import Exported, ExportError, export, request_of
 from rondo.findings.export_check import run_script
@@ -34,7 +35,7 @@ def export_file(
     check_preloads(preloads)
     preludes = tuple(prelude_of(path, number) for number, path in enumerate(preloads))
     replayable = read(file, framework=framework)
-    name = replayable.framework if ":" not in framework else framework
+    name = framework_of(replayable, framework)
     if form == "issue" and name != "torch":
         raise ExportError("an issue is written for torch alone: it answers what PyTorch asks for")
     server = Server(name, preloads=preloads, subject=subject, device=replayable.device(device))

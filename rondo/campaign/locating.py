@@ -18,11 +18,12 @@ from rondo.campaign.pool import (
     WorkerDiedError,
 )
 from rondo.campaign.preload import check_preloads
+from rondo.campaign.workbench import framework_of
 from rondo.errors import ReproducerError, RondoError
 from rondo.findings.locate import Located, locate
 from rondo.findings.overview import check_file
 from rondo.findings.replay import Replayable, check_vocabulary, read, shown_alarm
-from rondo.findings.reproducer import SUFFIX, check_target, load, save
+from rondo.findings.reproducer import SUFFIX, Reproducer, check_target, save
 from rondo.frameworks.base import Layer
 from rondo.oracle.result import Alarm, Result, Verdict
 from rondo.sequences.codec import decode
@@ -125,7 +126,7 @@ def locate_file(
     """Locate the fault of the finding in `file`. Raises RondoError."""
     check_preloads(preloads)
     replayable = read(file, framework=framework)
-    name = replayable.framework if ":" not in framework else framework
+    name = framework_of(replayable, framework)
     server = Server(name, preloads=preloads, subject=subject, device=replayable.device(device))
     try:
         check_vocabulary(replayable, server.vocabulary)
@@ -138,14 +139,16 @@ def locate_file(
         server.close()
 
 
-def check_saving(file: Path) -> None:
-    """Raise RondoError where no layer can be noted in `file`: before minutes are spent on it.
+def check_saving(file: Path) -> Reproducer:
+    """Return what a layer is to be noted in. Raises RondoError where that cannot be done.
 
-    A plain sequence has no place for one.
+    To be asked before minutes are spent on it. A plain sequence has no place for a layer.
     """
-    if read(file).reproducer is None:
+    recorded = read(file).reproducer
+    if recorded is None:
         raise LocateError(f"{file} is a plain sequence: there is no reproducer to note a layer in")
     check_target(file)
+    return recorded
 
 
 def save_layer(file: Path, located: Located) -> None:
@@ -153,8 +156,7 @@ def save_layer(file: Path, located: Located) -> None:
 
     The file keeps its time, which tells when the bug was first seen. Raises RondoError.
     """
-    check_saving(file)
-    recorded = load(file)
+    recorded = check_saving(file)
     seen = file.stat()
     save(replace(recorded, layer=located.layer), file)
     os.utime(file, ns=(seen.st_atime_ns, seen.st_mtime_ns))
@@ -185,8 +187,8 @@ def locate_all(
                 continue  # the table tells of files that cannot be read
             if replayable.reproducer is None or replayable.reproducer.layer:
                 continue
-            check_saving(path)
-            name = replayable.framework if ":" not in framework else framework
+            check_target(path)
+            name = framework_of(replayable, framework)
             place = name, replayable.device()
             if place not in started:
                 started[place] = Server(name, preloads=preloads, subject=subject, device=place[1])

@@ -10,7 +10,7 @@ from typing import Any
 from rondo.campaign.executor import Executor
 from rondo.campaign.pool import ExecutionFaultError, Server
 from rondo.campaign.preload import check_preloads
-from rondo.campaign.workbench import limits_for, run_showing
+from rondo.campaign.workbench import framework_of, limits_for, run_showing
 from rondo.errors import ReproducerError
 from rondo.findings.bucket import find_alarm
 from rondo.findings.replay import Replayable, check_vocabulary, read, shown_alarm
@@ -47,8 +47,7 @@ def replay_file(
     check_preloads(preloads)
     replayable = read(file, framework=framework)
     recorded = replayable.reproducer
-    by_name = ":" not in framework
-    name = replayable.framework if by_name else framework
+    name = framework_of(replayable, framework)
     server = Server(name, preloads=preloads, subject=subject, device=replayable.device(device))
     try:
         check_vocabulary(replayable, server.vocabulary)

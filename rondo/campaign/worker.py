@@ -92,7 +92,7 @@ def _redirect(path: Path) -> None:
 
 def _serve(connection: socket.socket, framework: Framework, journal: Journal) -> None:
     journal_steps(framework, journal)
-    framework.lose_device = _end_without_device  # type: ignore[method-assign]
+    framework.lose_device = _end_without_device
     vocabulary = framework.vocabulary()
     tracer: LineTracer | None = None
     while True:

@@ -1,7 +1,7 @@
 """What shortening has tried: candidates and what they showed, in memory and in a file beside it.
 
     file   = header trial*          each one msgpack object
-    header = {"format": "rondo-trials", "version": 1, "start": bytes, "identity": {...},
+    header = {"format": "rondo-trials", "version": 2, "start": bytes, "identity": {...},
               "environment": {...}}
     trial  = [bytes, showings]      false when nothing can be said, else an array of [alarm, anew],
                                     empty when the bug was gone: an alarm as a map of step, identity

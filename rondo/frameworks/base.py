@@ -34,6 +34,11 @@ class DeviceLostError(BaseException):
     """
 
 
+def raise_lost(told: str) -> NoReturn:
+    """Raise DeviceLostError with what the device told."""
+    raise DeviceLostError(told)
+
+
 class Arm(Enum):
     """One way to run a sequence."""
 
@@ -156,6 +161,9 @@ class Framework(ABC):
     """Where subjects can live; the last one that this machine has is what `auto` means."""
     device: str = CPU
     """Where they live."""
+    lose_device: Callable[[str], NoReturn] = staticmethod(raise_lost)
+    """Gives up: by what it is told, the device does no more work in this process. A worker puts the
+    end of its process in the place of this. A CPU is never lost."""
 
     def absent(self, device: str) -> str:
         """Return why `device`, one of `devices`, cannot be used here, or an empty text.
@@ -183,13 +191,6 @@ class Framework(ABC):
     def unforkable(self) -> str:
         """Return why this process can no longer be copied, or an empty text."""
         return ""
-
-    def lose_device(self, told: str) -> NoReturn:
-        """Give up: by what it `told`, the device does no more work in this process.
-
-        A worker puts the end of its process in the place of this. A CPU is never lost.
-        """
-        raise DeviceLostError(told)
 
     @abstractmethod
     def vocabulary(self) -> Vocabulary:

@@ -17,17 +17,10 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
-from rondo.frameworks.base import Arm, Program
-from rondo.oracle.observation import Observation
-from rondo.sequences.step import Change, Sequence
-from rondo.sequences.vocabulary import Vocabulary
 from rondo.subjects.target import Construct
-from tests.toy_framework import CHAIN, COMPILER, PROGRAM, Armed, ToyFramework, ToyProgram, arm
+from tests.toy_framework import Armed, ToyFramework, arm
 
 LIBRARY = "RONDO_TEST_NATIVE_TOY"
 """Names the compiled faults in the environment of whoever loads the adapter."""
@@ -125,36 +118,8 @@ def _construct(name: str, part: type[Native]) -> Construct:
 CONSTRUCTS = {name: _construct(name, part) for name, part in PARTS.items()}
 
 
-class NativeProgram(ToyProgram):
-    """A chain of parts with native faults."""
-
-    def __init__(self, framework: ToyFramework, sequence: Sequence) -> None:
-        super().__init__(
-            framework, replace(sequence, subject=replace(sequence.subject, constructs=()))
-        )
-        self.parts = {name: PARTS[name](1) for name in sequence.subject.constructs}
-
-    def change(self, change: Change) -> Observation | None:
-        if change.target not in self.parts:
-            return super().change(change)
-        action = CONSTRUCTS[change.target].actions[change.action]
-        action.apply(self.parts[change.target], change.value)
-        return None
-
-
 class NativeFramework(ToyFramework):
     """The toy compiler over these faults."""
 
-    def vocabulary(self) -> Vocabulary:
-        return Vocabulary(
-            framework=self.name,
-            architectures=(CHAIN.architecture_spec(),),
-            constructs=tuple(construct.spec() for construct in CONSTRUCTS.values()),
-            ambient=(PROGRAM.spec(), COMPILER.spec()),
-            backends=("shallow", "deep"),
-            limits={"constructs": 3, "steps": 16},
-        )
-
-    @contextmanager
-    def arm(self, sequence: Sequence, arm: Arm) -> Iterator[Program]:
-        yield NativeProgram(self, sequence)
+    kinds = PARTS
+    constructs = CONSTRUCTS

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from rondo.frameworks.base import CPU, DeviceLostError
+from rondo.frameworks.base import CPU, raise_lost
 from rondo.frameworks.shared.labels import first_line
 from rondo.frameworks.torch import cuda_state
 from rondo.frameworks.torch.ambient import DeviceState, watching
@@ -43,10 +43,6 @@ WORKSPACE = ("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 https://docs.nvidia.com/cuda/cublas/#results-reproducibility. It is read when CUDA starts."""
 
 
-def _lose(told: str) -> NoReturn:
-    raise DeviceLostError(told)
-
-
 class Device:
     """A place for subjects. `runtime` is `torch.cuda`, or what stands for it."""
 
@@ -55,7 +51,7 @@ class Device:
         name: str = CPU,
         *,
         limit_mb: int = 0,
-        lost: Callable[[str], NoReturn] = _lose,
+        lost: Callable[[str], NoReturn] = raise_lost,
         runtime: Any = torch.cuda,
         state: DeviceState = cuda_state.STATE,
     ) -> None:

@@ -22,7 +22,7 @@ from rondo.frameworks.torch.changes.compiler import (
     mark_within_bounds,
     unconfigured,
 )
-from rondo.frameworks.torch.program import outputs_copied
+from rondo.frameworks.torch.program import OVERWRITTEN, outputs_copied
 from rondo.oracle.observation import Observation
 from rondo.sequences.step import Change, Sequence
 
@@ -124,7 +124,7 @@ RULES = (
                 "TorchRuntimeError",
             }
         ),
-        message="output of CUDAGraphs that has been overwritten",
+        message=OVERWRITTEN,
         link="https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html",
     ),
 )
