@@ -132,6 +132,7 @@ def campaign(sampler: str, seed: int, settings: Run) -> Run:
         clock.start()
         moments = []
         hits: dict[str, float] = {}
+        spent: dict[str, float] = {}
         try:
             assert process.stdout is not None
             for line in process.stdout:
@@ -141,6 +142,7 @@ def campaign(sampler: str, seed: int, settings: Run) -> Run:
                 if "executions" not in told:
                     continue
                 cpu, wall = clock.read()
+                spent = told["time_shares"]
                 if told["event"] == "finding":
                     hits.setdefault(told["bucket"], cpu)
                 if told["event"] == "done":  # shutting down is no search
@@ -158,7 +160,8 @@ def campaign(sampler: str, seed: int, settings: Run) -> Run:
                 process.wait(GRACE)
     if not moments:
         raise click.ClickException(f"{sampler} with seed {seed} showed nothing")
-    return {"sampler": sampler, "seed": seed, "moments": moments, "buckets": hits, **settings}
+    record = {"sampler": sampler, "seed": seed, "moments": moments, "buckets": hits}
+    return {**record, "time_shares": spent, **settings}
 
 
 COLUMNS = ("cpu", "wall", "executions", *COUNTS)
@@ -183,7 +186,8 @@ def all_runs(path: Path, seeds: range, settings: Run, samplers: tuple[str, ...])
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
             last = dict(zip(COLUMNS, record["moments"][-1], strict=True))
-            click.echo(f"{sampler:10} seed {seed}: {last}", err=True)
+            spent = ", ".join(f"{k} {share:.0%}" for k, share in record["time_shares"].items())
+            click.echo(f"{sampler:10} seed {seed}: {last} ({spent})", err=True)
     return [done[sampler, seed] for seed in seeds for sampler in samplers]
 
 

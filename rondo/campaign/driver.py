@@ -22,7 +22,7 @@ from rondo.campaign.disk import Disk, DiskFullError
 from rondo.campaign.executor import Executor
 from rondo.campaign.lines import LineCoverage
 from rondo.campaign.pool import ExecutionFaultError
-from rondo.campaign.register import Register
+from rondo.campaign.register import Case, Register
 from rondo.campaign.settings import UNLIMITED, Settings
 from rondo.campaign.stats import Stats
 from rondo.campaign.status import FindingNote, Snapshot, Status
@@ -211,7 +211,7 @@ class Campaign:
             self.stop.check()
             case = progress.register.take()
             if case is not None:
-                slot.triage.examine(case)
+                self._examine(slot, case)
             elif progress.waiting:
                 self._step(slot, progress.waiting.popleft())
             else:
@@ -220,6 +220,13 @@ class Campaign:
                     return
                 self._step(slot, Job(self.sampler.propose(), proposed=True))
             self.keeper.tick(self)
+
+    def _examine(self, slot: Slot, case: Case) -> None:
+        began = time.monotonic()
+        try:
+            slot.triage.examine(case)
+        finally:
+            self.stats.triage_seconds += time.monotonic() - began
 
     def _note_inited(self) -> None:
         progress = self.progress

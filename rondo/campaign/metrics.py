@@ -49,7 +49,7 @@ def _lines(snapshot: Snapshot) -> Iterator[str]:
     yield from _head("findings", "counter", "confirmed bugs by verdict")
     for verdict, count in sorted((snapshot.findings_by_verdict or {}).items()):
         yield f'rondo_findings_total{{verdict="{verdict}"}} {count}'
-    yield from _head("time_share", "gauge", "share of the execution time by back end")
+    yield from _head("time_share", "gauge", "share of the time by back end, and of triage")
     for backend, share in sorted((snapshot.time_shares or {}).items()):
         yield f'rondo_time_share{{backend="{backend}"}} {share:g}'
 

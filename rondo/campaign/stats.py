@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from rondo.oracle.result import Result, Verdict
 
+TRIAGE = "triage"
+"""What confirming and shortening are called beside the back ends."""
+
 
 @dataclass
 class Stats:
@@ -14,6 +17,7 @@ class Stats:
 
     executions: int = 0
     triage_runs: int = 0
+    triage_seconds: float = 0.0
     calls: int = 0
     raised: int = 0
     uncertain: int = 0
@@ -59,12 +63,12 @@ class Stats:
         return self.raised / self.calls if self.calls else 0.0
 
     def time_shares(self) -> dict[str, float]:
-        """Return the share of execution time that each back end took."""
-        total = sum(self.backend_seconds.values())
-        return {
-            name: seconds / total if total else 0.0
-            for name, seconds in sorted(self.backend_seconds.items())
-        }
+        """Return the share of time that the search took on each back end, and that triage took."""
+        spent = dict(sorted(self.backend_seconds.items()))
+        if self.triage_seconds:
+            spent[TRIAGE] = self.triage_seconds
+        total = sum(spent.values())
+        return {name: seconds / total if total else 0.0 for name, seconds in spent.items()}
 
     def documented(self) -> list[str]:
         """Return a line for each documented limitation that executions met, the commonest first."""
@@ -95,5 +99,6 @@ class Stats:
             "program_faults": self.program_faults,
             "harness_faults": self.faults,
             "triage_runs": self.triage_runs,
+            "triage_seconds": round(self.triage_seconds, 1),
             "measured_fresh": self.measured,
         }

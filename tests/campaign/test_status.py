@@ -136,4 +136,7 @@ def test_statistics_count_what_happened() -> None:
     assert (final["calls"], final["raised_share"]) == (4, 0.25)
     assert (final["not_compiled"], final["uncertain"]) == (1, 2)
     assert stats.time_shares() == {"eager": 0.25, "inductor": 0.75}
+    stats.triage_seconds = 4.0
+    assert stats.time_shares() == {"eager": 0.125, "inductor": 0.375, "triage": 0.5}
+    assert stats.final(8.0)["triage_seconds"] == 4.0
     assert Stats().final(0.0)["average_exec_per_sec"] == 0.0
