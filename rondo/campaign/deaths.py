@@ -31,8 +31,9 @@ KIND_OF_LOSS = re.compile(
 )
 """The lasting errors of https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html, by
 which a loss is named: the rest of a message has addresses and names of files."""
-HANG_WORK = 240.0
-"""Work of a hang, in usual executions of a quarter of a second: the usual -timeout is a minute."""
+HANG_WORK, SLOW_WORK = 240.0, 960.0
+"""Work of a hang, in usual executions of a quarter of a second: the usual -timeout is a minute.
+What is ended for being slow took four of them (`pool.SLOW`)."""
 
 
 class Cause(Enum):
@@ -41,6 +42,7 @@ class Cause(Enum):
     SIGNAL = "crash"
     EXIT = "exit"
     TIMEOUT = "hang"
+    SLOWNESS = "slow"
     MEMORY = "memory"
     DEVICE = "device lost"
 
@@ -79,7 +81,12 @@ def classify(
 
 
 def death_result(death: Death, data: bytes, vocabulary: Vocabulary) -> Result:
-    """Return the result that stands for `death`: one alarm, at the step that was in progress."""
+    """Return the result that stands for `death`: one alarm, at the step that was in progress.
+
+    None where every step went on and all of them together took too long: that is no fault.
+    """
+    if death.cause is Cause.SLOWNESS:
+        return Result(Cause.SLOWNESS.value, work=SLOW_WORK)
     sequence = decode(data, vocabulary)
     step = min(max(death.entry.step, 0), max(len(sequence.steps) - 1, 0))
     identity = Identity(

@@ -86,7 +86,9 @@ LIBFUZZER_FLAGS = {
     "minimize_crash": Flag("minimize_crash", _zero_or_one, "1: shorten the file that is given"),
     "seed": Flag("seed", _whole(0), "seed of every random choice (0: a new one each time)"),
     "max_len": Flag("max_len", _whole(0), "longest sequence, in bytes (0: what the codec allows)"),
-    "timeout": Flag("timeout", _seconds, "seconds that one execution may take (60)"),
+    "timeout": Flag(
+        "timeout", _seconds, "seconds of one step; all together take 4 times that (60)"
+    ),
     "rss_limit_mb": Flag("rss_limit_mb", _whole(1), "memory of one worker in Mb (4096)"),
     "artifact_prefix": Flag("artifact_prefix", Path, "folder for findings (./findings/)"),
     "print_final_stats": Flag("print_final_stats", _zero_or_one, "1: print statistics at the end"),

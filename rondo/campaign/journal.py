@@ -26,6 +26,15 @@ ARMS = tuple(Arm)
 NO_STEP = -1
 
 
+def progress_of(path: Path) -> bytes:
+    """Return what changes with each step that the journal at `path` is told of."""
+    try:
+        with path.open("rb") as file:
+            return file.read(HEADER.size)
+    except OSError:
+        return b""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What a journal says: the bytes being run, the arm and the step within it."""

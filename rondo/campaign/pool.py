@@ -25,7 +25,7 @@ from typing import Any
 
 from rondo.campaign import wire
 from rondo.campaign.deaths import Cause, Death, classify
-from rondo.campaign.journal import Entry, Journal
+from rondo.campaign.journal import Entry, Journal, progress_of
 from rondo.campaign.processes import (
     RunQueueTime,
     has_ended,
@@ -59,6 +59,8 @@ the time back, instead of being taken for one that hangs."""
 RUNTIME_BYTES = 8 << 30
 """Memory of the host that is no program's: a GPU's runtime maps its libraries and kernels into each
 process, a few GiB with all of torch's. It is granted on top of the limit where there is one."""
+SLOW = 4.0
+"""An execution whose steps all go on may take so many times what one step may."""
 LAST_WORDS = 4000
 """Bytes of a dead worker's output that are kept."""
 
@@ -68,7 +70,11 @@ Interrupted = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one execution may use, and how long a new worker's preloads may take."""
+    """What one execution may use, and how long a new worker's preloads may take.
+
+    `seconds` are for one step of one arm: a compiler that takes its time with each of many calls
+    does not hang. All steps together may take SLOW times as long.
+    """
 
     seconds: float = 60.0
     resident_bytes: int = 4096 << 20
@@ -225,28 +231,31 @@ class Worker:
     def _watch(self, limits: Limits, interrupted: Interrupted) -> tuple[bool, Cause | None]:
         """Wait until there is an answer to read: (False, None), or none will come: (True, why)."""
         looked = time.monotonic()
-        deadline = looked + limits.seconds
+        deadline, last = looked + limits.seconds, looked + SLOW * limits.seconds
+        journal = self._folder / "journal"
         queue, waited, stopped_since = RunQueueTime(self.pid), 0.0, 0.0
-        due = looked + LOOK_SECONDS
+        due, step = looked, b""
         while True:
             interrupted()
             if select.select([self._connection], [], [], TICK)[0]:
                 return False, None
             now = time.monotonic()
             if now - looked > GAP:
-                deadline += now - looked
+                deadline, last = deadline + now - looked, last + now - looked
             looked = now
-            if now >= deadline:
+            if now >= min(due, deadline):
+                due = now + min(LOOK_SECONDS, limits.seconds / 2)
                 # Neither a gap nor a crowded machine is the worker's doing: a false hang is an
                 # alarm like any other. Time on a run queue grows slower than time, so this ends.
                 waiting = queue.look() - waited
-                if waiting < TICK:
-                    return True, Cause.TIMEOUT
-                deadline += waiting
-                waited += waiting
-            elif now >= due:
-                queue.look()
-                due = now + LOOK_SECONDS
+                if waiting >= TICK:
+                    deadline, last = deadline + waiting, last + waiting
+                    waited += waiting
+                before, step = step, progress_of(journal)
+                if step != before:
+                    deadline = now + limits.seconds
+                if now >= min(deadline, last):
+                    return True, Cause.TIMEOUT if now >= deadline else Cause.SLOWNESS
             if resident_bytes(self.pid) > limits.resident_bytes + self._server.allowance:
                 return True, Cause.MEMORY
             if has_ended(self.pid):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from rondo.campaign.deaths import Cause
 from rondo.oracle.result import Result, Verdict
 
 TRIAGE = "triage"
@@ -95,6 +96,7 @@ class Stats:
             "not_compiled": self.not_compiled,
             "not_comparable": self.verdicts[Verdict.NOT_COMPARABLE.value],
             "uncertain": self.uncertain,
+            "slow": self.verdicts[Cause.SLOWNESS.value],
             "documented": self.verdicts[Verdict.DOCUMENTED.value],
             "program_faults": self.program_faults,
             "harness_faults": self.faults,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os.path import basename
 
 from rondo.campaign.artifacts import FLAKY, UNCONFIRMED, Artifacts
@@ -45,7 +45,9 @@ SHORTENING_STATELESS = 80
 """An ordinary miscompilation needs no history: other fuzzers find those, so it gets less time."""
 STATELESS_ATTEMPTS = 2
 SHORTENING_HANGS = 24
-"""A hang costs a whole timeout each time that it shows."""
+HANG_SHARE, LEAST_HANG = 0.25, 1.0
+"""A hang costs a whole timeout each time that it shows. While it is shortened, a part of that is
+enough, but not less than so many seconds: fresh processes show the short form with all of it."""
 
 
 @dataclass
@@ -140,14 +142,15 @@ class Triage:
     def _shortener(self, data: bytes, alarm: Alarm, confirmed: Result) -> Shortener:
         identity = alarm.identity
         budget = SHORTENING_RUNS
+        run: Callable[[bytes], Result] = self._run
         if identity.verdict == DIED and identity.effect == Cause.TIMEOUT.value:
-            budget = SHORTENING_HANGS
+            budget, run = SHORTENING_HANGS, self._run_briefly
         elif identity.verdict in (Verdict.STATELESS.value, Verdict.LEAKED.value):
             budget = SHORTENING_STATELESS
         return Shortener(
             data,
             alarm,
-            self._run,
+            run,
             self.vocabulary,
             budget=budget,
             progress=lambda steps, runs: self.doing(
@@ -155,6 +158,16 @@ class Triage:
             ),
             anew=compiled_anew(confirmed, alarm),
         )
+
+    def _run_briefly(self, data: bytes) -> Result:
+        """Run `data` with a part of the time limit: what hangs hangs sooner as well."""
+        limits = self.executor.limits
+        seconds = min(limits.seconds, max(LEAST_HANG, HANG_SHARE * limits.seconds))
+        self.executor.limits = replace(limits, seconds=seconds)
+        try:
+            return self._run(data)
+        finally:
+            self.executor.limits = limits
 
     def _shown_twice(self, data: bytes, identity: Identity) -> Result | None:
         """Return the last of the fresh results if each of them shows `identity`, else None."""

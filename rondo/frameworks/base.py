@@ -128,6 +128,23 @@ class Refusal(Protocol):
         """Where it is written."""
 
 
+def _always(sequence: StepSequence) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """A documented limitation that a setting lifts: its rule, and the context that lifts it.
+
+    Trying it costs another run of the compiled arm. `concerns` says, once that arm has run, whether
+    the setting can make any difference to a sequence; where it cannot, nobody tries.
+    """
+
+    rule: str
+    lifted: Callable[[], AbstractContextManager[object]]
+    concerns: Callable[[StepSequence], bool] = _always
+
+
 class Program(ABC):
     """One arm's own copy of a subject. Arms share nothing but the seed."""
 
@@ -252,8 +269,8 @@ class Framework(ABC):
         """Return the rules that `documented` goes by, for the table of limitations."""
         return ()
 
-    def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
-        """Return documented limitations that a setting lifts: (rule, context that lifts it).
+    def ablations(self) -> Sequence[Ablation]:
+        """Return documented limitations that a setting lifts.
 
         A stateful difference that goes away under one of them is that limitation, and no fault.
         """

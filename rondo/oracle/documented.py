@@ -34,9 +34,10 @@ def documented_rules(framework: Framework) -> tuple[Limitation, ...]:
         for each in framework.refusals()
     ]
     lifted = []
-    for text, _ in framework.ablations():
-        found = LINKS.search(text)
-        kind, link = (text[: found.start()], found.group(1)) if found else (text, "")
+    for ablation in framework.ablations():
+        rule = ablation.rule
+        found = LINKS.search(rule)
+        kind, link = (rule[: found.start()], found.group(1)) if found else (rule, "")
         lifted.append(Limitation(kind, "the difference goes away under that setting", link))
     return (*refusals, *lifted)
 

@@ -30,6 +30,7 @@ from rondo.sequences.step import Change
 from rondo.sequences.vocabulary import COMPILER
 
 if TYPE_CHECKING:
+    from rondo.frameworks.base import Ablation
     from rondo.oracle.run import ArmTrace, Run, Settings
 
 SHOWN_DIFFERENCES = 6
@@ -144,20 +145,30 @@ class Judge:
 
     def _lifted(self, position: int, expected: Observation) -> str:
         """Return the documented limitation without which the retained arm would agree, or ''."""
-        for rule, lifted in self.run.framework.ablations():
-            if rule not in self._runs_without:
-                # One run serves every step: without a limitation, all of them are as they are.
-                with lifted():
-                    self._runs_without[rule] = self.run.retained()
-            found = self._runs_without[rule].observations[position]
-            assert found is not None
+        for ablation in self.run.framework.ablations():
+            if not ablation.concerns(self.run.sequence):
+                continue
+            found = self._without(ablation, position)
             close = self.disagreement(expected, found, position).grade <= Grade.CLOSE
             if close and found.exception == expected.exception:
-                return rule
+                return ablation.rule
             # More guards, more compilations: what stands in the way then is a limitation as well.
             if not found.returned and self._refused(found):
-                return rule
+                return ablation.rule
         return ""
+
+    def _without(self, ablation: Ablation, position: int) -> Observation:
+        """Return what the retained arm shows at `position` without a limitation.
+
+        One run serves all steps up to the one that was asked for: most sequences are judged at few.
+        """
+        trace = self._runs_without.get(ablation.rule)
+        if trace is None or position >= len(trace.observations):
+            with ablation.lifted():
+                trace = self._runs_without[ablation.rule] = self.run.retained(through=position)
+        found = trace.observations[position]
+        assert found is not None
+        return found
 
     def _refused(self, found: Observation, *, fresh: bool = False) -> str:
         return self.run.framework.documented(self.run.sequence, found, fresh=fresh)

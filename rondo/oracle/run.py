@@ -73,17 +73,18 @@ class Run:
         """Run every step eagerly."""
         return self._straight(Arm.EAGER)
 
-    def retained(self) -> ArmTrace:
-        """Run every step compiled, in one lifetime of the compiler."""
+    def retained(self, *, through: int | None = None) -> ArmTrace:
+        """Run every step, or those through a position, compiled in one lifetime of the compiler."""
         self.framework.reset()
-        return self._straight(Arm.RETAINED)
+        return self._straight(Arm.RETAINED, through=through)
 
-    def _straight(self, arm: Arm) -> ArmTrace:
+    def _straight(self, arm: Arm, *, through: int | None = None) -> ArmTrace:
         trace = ArmTrace()
         compiled = arm is Arm.RETAINED
         began = time.perf_counter()
         with self.framework.arm(self.sequence, arm) as program:
-            for position, step in enumerate(self.sequence.steps):
+            end = len(self.sequence.steps) if through is None else through + 1
+            for position, step in enumerate(self.sequence.steps[:end]):
                 if isinstance(step, Change):
                     if step.target != COMPILER:
                         trace.observations.append(program.change(step))

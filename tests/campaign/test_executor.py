@@ -19,8 +19,10 @@ from rondo.campaign.processes import RunQueueTime, descendants
 from rondo.campaign.stop import StoppedError
 from rondo.errors import PreloadError, WorkerError
 from rondo.oracle.result import Identity, Result
-from rondo.sequences.step import Call, Change
+from rondo.sequences.codec import encode
+from rondo.sequences.step import Call, Change, Options, Sequence, SubjectSpec, normalise
 from tests.campaign.conftest import DYNAMIC, HARMLESS, STALE, TOY, VOCABULARY, toy_bytes
+from tests.campaign.slow_toy import SECONDS
 
 
 def only_identity(result: Result) -> Identity:
@@ -65,6 +67,28 @@ def test_deaths_are_classed_and_blamed_on_the_step(
         "died", effect, "shallow", "retained", f"{construct}.arm", detail
     )
     assert executor.run(HARMLESS).verdict == "agree"
+
+
+def test_a_hang_is_a_step_that_does_not_end_and_many_slow_steps_are_none() -> None:
+    server = Server("tests.campaign.slow_toy:SlowFramework")
+    try:
+        vocabulary = server.vocabulary
+        subject = SubjectSpec("chain", ("plod",))
+
+        def calls(count: int) -> bytes:
+            sequence = Sequence(subject, Options(), (Call(),) * count)
+            return encode(normalise(sequence, vocabulary))
+
+        executor = Executor(server, Limits(seconds=2 * SECONDS), 16, lambda: None)
+        assert executor.run(calls(3)).verdict == "agree"
+        slow = executor.run(calls(12))
+        assert (slow.verdict, slow.alarms) == ("slow", ())
+        assert slow.work > executor.run(calls(3)).work
+        executor.limits = Limits(seconds=SECONDS / 2)
+        (alarm,) = executor.run(calls(1)).alarms
+        assert (alarm.identity.verdict, alarm.identity.effect) == ("died", "hang")
+    finally:
+        server.close()
 
 
 def test_time_on_a_run_queue_is_given_back(

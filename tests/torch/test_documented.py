@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import pytest
@@ -11,11 +12,12 @@ import torch
 from click.testing import CliRunner
 
 from rondo.commands import documented as documented_command
+from rondo.frameworks.base import Ablation
 from rondo.frameworks.registry import load_framework
 from rondo.frameworks.torch.documented import ABLATIONS, RULES, documented_rule
 from rondo.oracle.documented import Limitation, documented_rules
 from rondo.oracle.observation import Observation
-from rondo.oracle.run import execute
+from rondo.oracle.run import ArmTrace, Run, execute
 from rondo.sequences.codec import encode
 from rondo.sequences.step import Call, Change, Options, Sequence, Step, SubjectSpec, normalise
 
@@ -91,6 +93,40 @@ def test_a_limitation_is_counted_and_named(case: Case) -> None:
     assert all(note.startswith(case.kind) for note in notes)
 
 
+FREEZE = change("compiler", "configure", 6)
+TRIED = {
+    "nothing that a setting could lift": ("eager", (), 0),
+    "hooks of AOTAutograd's own": ("aot_eager", (), 0),
+    "freezing": ("eager", (FREEZE,), 1),
+    "a hook": ("eager", (change("program", "body_forward_hook"),), 1),
+}
+
+
+@pytest.mark.parametrize(("backend", "more", "runs"), TRIED.values(), ids=TRIED)
+def test_a_setting_is_tried_only_where_it_can_make_a_difference(
+    backend: str, more: tuple[Step, ...], runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trial is one more run of the compiled arm, up to the call in question."""
+    ends: list[int | None] = []
+
+    def retained(run: Run, *, through: int | None = None) -> ArmTrace:
+        ends.append(through)
+        return plain(run, through=through)
+
+    plain = Run.retained
+    monkeypatch.setattr(Run, "retained", retained)
+    call = Call(backward=2, inputs_grad=1)
+    steps = (*more, call, change("builtin_name", "shadow_abs"), call, Call(sizes=(1,)))
+    subject = SubjectSpec("identity", ("builtin_name",))
+    options = Options(backend=VOCABULARY.backends.index(backend))
+    sequence = normalise(Sequence(subject, options, steps), VOCABULARY)
+    (alarm, *_) = execute(encode(sequence), FRAMEWORK, vocabulary=VOCABULARY).alarms
+    assert alarm.identity.verdict == "stateful"
+    assert alarm.step < len(sequence.steps) - 1
+    assert ends[:2] == [None, alarm.step][: 1 + runs]
+    assert len(ends) == 1 or runs
+
+
 def test_the_same_words_without_the_cause_are_no_limitation() -> None:
     plain = sequence_of(Case("", (Call(),)))
     refused = Observation({}, False, "Unsupported", "call: graph break")
@@ -117,7 +153,8 @@ def test_a_rule_without_a_message_or_link_is_shown_as_it_is() -> None:
             return (RULES[0],)
 
         def ablations(self) -> tuple[object, ...]:
-            return (("goes away (https://a.b/c_(d))", None), ("no link", None))
+            rules = ("goes away (https://a.b/c_(d))", "no link")
+            return tuple(Ablation(rule, nullcontext) for rule in rules)
 
     first, second, third = documented_rules(Silent())  # type: ignore[arg-type]
     assert first.cause == "raises FailOnRecompileLimitHit or Unsupported or UserError"

@@ -10,8 +10,8 @@ from __future__ import annotations
 import gc
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +19,7 @@ from types import ModuleType
 import jax
 
 from rondo.frameworks.base import (
+    Ablation,
     Arm,
     CallEvents,
     Framework,
@@ -202,12 +203,12 @@ class JaxFramework(Framework):
         """Return the rules of documented refusals."""
         return RULES
 
-    def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
+    def ablations(self) -> Sequence[Ablation]:
         """Return the rules that constructs break on purpose, each with its documented remedy.
 
         The remedy is to trace again whatever the change of such a construct may have made stale.
         """
-        return tuple((rule, partial(self._tracing_anew, kinds)) for rule, kinds in BREACHES)
+        return tuple(Ablation(rule, partial(self._tracing_anew, kinds)) for rule, kinds in BREACHES)
 
     def scripts(self, request: ScriptRequest) -> Iterator[Script]:
         """Yield ways to write a finding as a script of its own, the most readable first."""

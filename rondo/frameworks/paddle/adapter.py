@@ -7,13 +7,13 @@ import importlib
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-from rondo.frameworks.base import Arm, CallEvents, Framework, Layer
+from rondo.frameworks.base import Ablation, Arm, CallEvents, Framework, Layer
 from rondo.frameworks.paddle import _start, layers, statics
 from rondo.frameworks.paddle.ambient import ambient, seed_everything
 from rondo.frameworks.paddle.changes.compiler import COMPILER, LAYERS
@@ -140,9 +140,11 @@ class PaddleFramework(Framework):
         finally:
             self._anew = frozenset()
 
-    def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
+    def ablations(self) -> Sequence[Ablation]:
         """Return documented limitations of whole-graph capture that converting again lifts."""
-        return tuple((rule, partial(self._converting_anew, kinds)) for rule, kinds in BREACHES)
+        return tuple(
+            Ablation(rule, partial(self._converting_anew, kinds)) for rule, kinds in BREACHES
+        )
 
     def layers(self) -> tuple[Layer, ...]:
         """Return what Paddle retains between calls, innermost first."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from rondo.frameworks.base import Arm, CallEvents, Framework, Layer, Refusal
+from rondo.frameworks.base import Ablation, Arm, CallEvents, Framework, Layer, Refusal
 from rondo.frameworks.shared.definition import realise_all
 from rondo.frameworks.tensorflow._start import LOG
 from rondo.frameworks.tensorflow.ambient import ambient, seed_everything
@@ -162,7 +162,7 @@ class TensorFlowFramework(Framework):
         """Return the rules of documented refusals."""
         return RULES
 
-    def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
+    def ablations(self) -> Sequence[Ablation]:
         """Return documented limitations of tf.function that tracing again lifts."""
         return ABLATIONS
 

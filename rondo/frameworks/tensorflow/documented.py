@@ -11,9 +11,9 @@ failed, TensorFlow's own configuration missing from the key.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from rondo.frameworks.base import Ablation
 from rondo.frameworks.tensorflow.changes.compiler import COMPILER
 from rondo.frameworks.tensorflow.pictures import Trigger, tracing_again
 from rondo.oracle.observation import Observation
@@ -120,14 +120,14 @@ RULES = (
     ),
 )
 
-ABLATIONS: tuple[tuple[str, Callable[[], AbstractContextManager[object]]], ...] = (
-    (
+ABLATIONS = (
+    Ablation(
         "a trace keeps the Python values it read: attributes, globals, closures and contents of"
         f" containers changed since then go unseen ({GUIDE}#depending_on_python_objects,"
         f" {GUIDE}#depending_on_python_global_and_free_variables)",
         lambda: tracing_again(Trigger.CHANGED_BETWEEN),
     ),
-    (
+    Ablation(
         "Python side effects, random draws among them, happen only while tracing"
         f" ({GUIDE}#executing_python_side_effects)",
         lambda: tracing_again(Trigger.CHANGED_WITHIN),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +12,16 @@ from typing import Any, NoReturn
 
 import torch
 
-from rondo.frameworks.base import Arm, CallEvents, Framework, Layer, Refusal, Script, ScriptRequest
+from rondo.frameworks.base import (
+    Ablation,
+    Arm,
+    CallEvents,
+    Framework,
+    Layer,
+    Refusal,
+    Script,
+    ScriptRequest,
+)
 from rondo.frameworks.torch import ambient, state
 from rondo.frameworks.torch.changes.compiler import COMPILER
 from rondo.frameworks.torch.changes.program import PROGRAM
@@ -22,6 +31,7 @@ from rondo.frameworks.torch.documented import (
     ON_DEVICES,
     RULES,
     documented_rule,
+    hooks_counted,
 )
 from rondo.frameworks.torch.environment import describe_environment
 from rondo.frameworks.torch.kernels import install_store
@@ -166,9 +176,10 @@ class TorchFramework(Framework):
             fullgraph=options.choice("fullgraph") == "yes",
         )
         try:
-            program = TorchProgram(sequence, self.catalogue, arm, settings, self.place)
-            ambient.seed_everything(sequence.subject.seed)
-            yield program
+            with hooks_counted() if arm is Arm.EAGER else nullcontext():
+                program = TorchProgram(sequence, self.catalogue, arm, settings, self.place)
+                ambient.seed_everything(sequence.subject.seed)
+                yield program
         finally:
             namespaces.restore()
             before.restore()
@@ -208,7 +219,7 @@ class TorchFramework(Framework):
         """Return the rules of documented refusals."""
         return RULES
 
-    def ablations(self) -> Sequence[tuple[str, Callable[[], AbstractContextManager[object]]]]:
+    def ablations(self) -> Sequence[Ablation]:
         """Return documented limitations of torch.compile that a setting lifts."""
         return ABLATIONS + ON_DEVICES if self.place.remote else ABLATIONS
 

@@ -7,15 +7,18 @@ that setting.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import torch
 import torch._dynamo
+from torch.utils.hooks import RemovableHandle
 
+from rondo.frameworks.base import Ablation
 from rondo.frameworks.torch.changes.compiler import (
     COMPILER,
+    CONFIGURED,
     FREEZING,
     MARKS,
     STANCES,
@@ -130,6 +133,35 @@ RULES = (
 )
 
 
+def _freezes(sequence: Sequence) -> bool:
+    """Whether a step of `sequence` switches freezing on: what the ablation leaves out."""
+    return _has_step(sequence, "configure", [name for name, _ in CONFIGURED].index(FREEZING))
+
+
+_hooked = [True]
+
+
+@contextmanager
+def hooks_counted() -> Iterator[None]:
+    """Note for `hooks_met` whether the program registers hooks: around its eager arm.
+
+    torch numbers all hooks, those of tensors and those that AOTAutograd registers as it traces too.
+    """
+    before = RemovableHandle.next_id
+    try:
+        yield
+    finally:
+        _hooked[0] = RemovableHandle.next_id > before
+
+
+def hooks_met(sequence: Sequence) -> bool:
+    """Whether the last eager arm registered a hook.
+
+    A guard on hooks can tell two calls apart only where there were some.
+    """
+    return _hooked[0]
+
+
 def _hooks_guarded() -> AbstractContextManager[object]:
     patched: AbstractContextManager[object] = torch._dynamo.config.patch(
         skip_nnmodule_hook_guards=False
@@ -137,24 +169,26 @@ def _hooks_guarded() -> AbstractContextManager[object]:
     return patched
 
 
-ABLATIONS: tuple[tuple[str, Callable[[], AbstractContextManager[object]]], ...] = (
-    (
+ABLATIONS = (
+    Ablation(
         "hooks added to or removed from a module after it was compiled are not guarded unless"
         " torch._dynamo.config.skip_nnmodule_hook_guards is False"
         " (https://docs.pytorch.org/docs/stable/torch.compiler_nn_module.html)",
         _hooks_guarded,
+        concerns=hooks_met,
     ),
-    (
+    Ablation(
         "freezing takes parameters as they are when it compiles: later updates go unseen"
         " (https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_inductor/config.py, freezing)",
         lambda: unconfigured(FREEZING),
+        concerns=_freezes,
     ),
 )
 """Limitations that a setting lifts: a difference that goes away under it is documented."""
 
 
-ON_DEVICES: tuple[tuple[str, Callable[[], AbstractContextManager[object]]], ...] = (
-    (
+ON_DEVICES = (
+    Ablation(
         "CUDA graphs: a later run overwrites outputs that are not copied first"
         " (https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html)",
         outputs_copied,
