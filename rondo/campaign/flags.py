@@ -87,7 +87,7 @@ LIBFUZZER_FLAGS = {
     "seed": Flag("seed", _whole(0), "seed of every random choice (0: a new one each time)"),
     "max_len": Flag("max_len", _whole(0), "longest sequence, in bytes (0: what the codec allows)"),
     "timeout": Flag(
-        "timeout", _seconds, "seconds of one step; all together take 4 times that (60)"
+        "timeout", _seconds, "seconds of one step; all together may take 4 times that (60)"
     ),
     "rss_limit_mb": Flag("rss_limit_mb", _whole(1), "memory of one worker in Mb (4096)"),
     "artifact_prefix": Flag("artifact_prefix", Path, "folder for findings (./findings/)"),
