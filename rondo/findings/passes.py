@@ -132,19 +132,29 @@ def ordered_changes(sequence: Sequence, step: int, vocabulary: Vocabulary) -> It
             yield sequence.with_steps((*steps[:position], second, first, *steps[position + 2 :]))
 
 
-def first_change_alone(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
-    """Drop a change and make it in the place of a later one to the same target.
+def one_change_alone(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Drop a change and put it, or any other change of its target, in the place of a later one.
 
     What shows when something is switched off, traced, and switched on again shows as well, most
-    often, when it is only switched off; and neither of the two changes can go alone.
+    often, when it is only switched off; and neither of the two changes can go alone. Nor can they
+    where the second only makes visible what the first did, and another change does both at once.
     """
     changes = [(at, each) for at, each in enumerate(sequence.steps) if isinstance(each, Change)]
     for (early, first), (late, second) in combinations(changes, 2):
-        if first.target == second.target and first != second:
-            steps = list(sequence.steps)
-            steps[late] = first
-            del steps[early]
-            yield sequence.with_steps(tuple(steps))
+        if first.target != second.target:
+            continue
+        actions = vocabulary.targets_by_name[first.target].actions
+        others = (
+            Change(first.target, number, value)
+            for number, action in enumerate(actions)
+            for value in range(action.values)
+        )
+        for alone in dict.fromkeys((first, *others)):
+            if alone != second:  # dropping the first is what every other pass tries
+                steps = list(sequence.steps)
+                steps[late] = alone
+                del steps[early]
+                yield sequence.with_steps(tuple(steps))
 
 
 def _order_of(change: Change) -> tuple[str, int, int]:
@@ -247,7 +257,7 @@ PASSES: tuple[Pass, ...] = (
     inputs_for_parameters,
     usual_options,
     usual_operands,
-    first_change_alone,
+    one_change_alone,
     ordered_changes,
     single_removals,
 )

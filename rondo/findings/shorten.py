@@ -6,10 +6,11 @@ construct, option, size or operand can go. A candidate counts only when an alarm
 verdict, effect, place and exception shows. The first rounds demand the same exposing step as well,
 which keeps a sequence that holds two bugs on the one it started from; when nothing more can go that
 way, the next rounds let the exposing step change too. The last ones follow the bug to a more
-telling place or effect, or to fewer steps, as long as its old place differs too: what differs in a
-buffer alone at low precision differs in the output as well at full precision, and is one bug. So is
-what shows in a generator's state alone once something else has made the output not depend on what
-it drew, and what is another number or another dtype depending on which stale object is looked at.
+telling place or effect, or to fewer steps, as long as one of its places differs still: what differs
+in a buffer alone at low precision differs in the output as well at full precision, and is one bug.
+So is what shows in a generator's state alone once something else has made the output not depend on
+what it drew, and what is another number or another dtype depending on which stale object is looked
+at.
 
 The key insight: candidates are judged in order, whoever runs them. With several workers the next
 few are run at the same time, but the first that shows the bug is taken and not the first to finish,
@@ -63,6 +64,11 @@ def _telling(identity: Identity) -> tuple[tuple[int, str], int]:
     effect = identity.effect
     rank = EFFECTS.index(effect) if effect in EFFECTS else len(EFFECTS)
     return rank_of(identity.place), rank
+
+
+def _places(alarm: Alarm) -> set[str]:
+    """Return every place in which `alarm` shows, not only the one that it is named by."""
+    return {place_of(each.path) for each in alarm.differences}
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +229,7 @@ class Shortener:
         now = (len(self.best.steps), *_telling(own))
         if (len(candidate.steps), *_telling(told)) >= now:
             return False
-        return own.place in {place_of(each.path) for each in alarm.differences}
+        return bool(_places(alarm) & _places(self.alarm))
 
     def _shallower(self, candidate: Sequence, shown: Showing) -> bool:
         """Whether a drop of retained state went, and with it the layer that the bug lies in."""

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from rondo.findings.passes import (
     LADDER,
     PASSES,
-    first_change_alone,
     inputs_for_parameters,
+    one_change_alone,
     ordered_changes,
     plain_architecture,
     single_removals,
@@ -152,8 +152,17 @@ def test_what_is_done_and_undone_is_only_done() -> None:
     off, on, other = Change("counter", 0, 1), Change("counter", 0, 0), Change("factor")
     steps = (off, Call(), other, on, Call())
     sequence = Sequence(SubjectSpec("mlp", ("counter", "factor")), Options(), steps)
-    (found,) = first_change_alone(sequence, 4, VOCABULARY)
+    found, *others = one_change_alone(sequence, 4, VOCABULARY)
     assert found.steps == (Call(), other, off, Call())
+    # Then what else can be done to it, but for what dropping a step leaves.
+    actions = VOCABULARY.targets_by_name["counter"].actions
+    changes = [
+        Change("counter", number, value)
+        for number, action in enumerate(actions)
+        for value in range(action.values)
+    ]
+    assert {each.steps[2] for each in others} == {*changes} - {off, on}
+    assert all(each.steps[:2] == found.steps[:2] for each in others)
 
 
 @pytest.mark.parametrize("width", [1, 2, 5])

@@ -8,6 +8,7 @@ import pytest
 
 from rondo.findings.bucket import akin, bucket_of, find_alarm
 from rondo.findings.shorten import Shortened, explained_by, shorten
+from rondo.oracle.compare import place_of
 from rondo.oracle.result import Alarm, Difference, Identity, Result
 from rondo.oracle.run import execute
 from rondo.sequences.codec import decode, encode
@@ -144,6 +145,27 @@ def test_fewer_steps_are_worth_another_effect() -> None:
     data = encoded(("stale_scale",), *steps)
     short = shorten(data, run_both(data).alarms[0], run_both, VOCABULARY)
     assert (short.alarm.identity.effect, short.steps_after, short.minimal) == ("dtype", 2, True)
+
+
+def test_what_two_changes_show_is_followed_to_one_that_shows_in_a_place_of_the_same() -> None:
+    """Of a stale view buffer and view differ; another change shows it in the view alone."""
+
+    def views(data: bytes) -> Result:
+        sequence = decode(data, VOCABULARY)
+        changes = [step.value for step in sequence.steps if isinstance(step, Change)]
+        if changes not in ([1, 2], [0]) or not isinstance(sequence.steps[-1], Call):
+            return Result("agree")
+        places = ("buffer.x", "state.view") if changes == [1, 2] else ("state.view",)
+        identity = Identity("stateful", "value", "shallow", places[0], "stale_scale.set_factor")
+        identity = replace(identity, place=place_of(places[0]))
+        rows = tuple(Difference(path, "value", "1", "2") for path in places)
+        return Result("stateful", (Alarm(len(sequence.steps) - 1, identity, rows),))
+
+    steps = (Change("stale_scale", 0, 1), Change("stale_scale", 0, 2), Call())
+    data = encoded(("stale_scale",), *steps)
+    short = shorten(data, views(data).alarms[0], views, VOCABULARY)
+    assert short.data == encoded(("stale_scale",), Change("stale_scale", 0, 0), Call())
+    assert (short.alarm.identity.place, short.minimal) == (place_of("state.view"), True)
 
 
 def test_a_bug_is_not_mistaken_for_one_that_shows_only_elsewhere() -> None:

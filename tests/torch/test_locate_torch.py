@@ -69,6 +69,32 @@ def test_two_arguments_that_became_one() -> None:
     assert (relation.before, relation.after, relation.guards) == ("different", "the same", ())
 
 
+@pytest.mark.parametrize(
+    ("construct", "action", "path"),
+    [
+        ("metaclass_attribute", "set_gain", "metaclass_attribute.family.__class__.gain"),
+        ("abstract_class", "register", "abstract_class.kind.registered"),
+    ],
+)
+def test_what_a_class_does_not_show_by_itself(construct: str, action: str, path: str) -> None:
+    """A metaclass's attributes, and what was registered with an abstract class."""
+    seen = inspect(on(construct).call().change(construct, action).call())
+    (touched,) = seen.changed
+    assert (touched.path, touched.guards) == (path, ())
+
+
+def test_where_in_one_storage_two_tensors_lie() -> None:
+    name = "view_of_buffer"
+    both = f"storage of {name}.bank and {name}.row"
+    moved = inspect(on(name).call().change(name, "move_view").call())
+    apart = next(each for each in moved.changed if each.path.startswith("storage of"))
+    assert apart.path == f"{both}.offset"
+    assert (apart.before, apart.after, apart.guards) == ("0 apart", "4 apart", ())
+    parted = inspect(on(name).call().change(name, "cut_loose").call())
+    shared = next(each for each in parted.changed if each.path.startswith("storage of"))
+    assert (shared.path, shared.after) == (both, "absent")
+
+
 def test_a_generator_that_went_on() -> None:
     seen = inspect(on("random_object").call().call())
     (touched,) = seen.changed
@@ -174,8 +200,6 @@ UNSEEN = {
     ("forward_hook", "remove_hooks"): "there are none at first",
     ("module_dict", "drop_extra"): "there is none at first",
     ("parametrization", "remove"): "there is none at first",
-    ("metaclass_attribute", "set_gain"): "held by the class of a class",
-    ("abstract_class", "register"): "held by a registry of C code",
     ("custom_operator", "register_factor"): "held by torch's registry of operators",
     ("custom_operator", "register_dtype"): "held by torch's registry of operators",
 }

@@ -19,7 +19,14 @@ from torch._dynamo.utils import same
 from rondo.frameworks.base import Arm, Framework, Layer
 from rondo.frameworks.torch import guards
 from rondo.frameworks.torch.ambient import random_digests, read_ambient
-from rondo.frameworks.torch.locate_picture import AMBIENT, Fact, Painter, Picture, identities
+from rondo.frameworks.torch.locate_picture import (
+    AMBIENT,
+    Fact,
+    Painter,
+    Picture,
+    identities,
+    storages,
+)
 from rondo.frameworks.torch.locate_serve import Relations, Served, Serving, entries_by_code
 from rondo.frameworks.torch.program import TorchProgram
 from rondo.oracle.compare import compare
@@ -142,7 +149,8 @@ class _Trial:
     def _call(self, number: int, call: Call) -> None:
         arguments = self.program.inputs(call).arguments
         self.inputs = tuple(arguments)
-        picture = self.painter.paint(self.parts, arguments) | identities(self.parts)
+        picture = self.painter.paint(self.parts, arguments)
+        picture |= identities(self.parts) | storages(self.parts)
         self.pictures[number] = picture | modes_of(call)
         if number == self.position:
             self.modes, before = read_ambient(), random_digests()

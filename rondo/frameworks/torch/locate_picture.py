@@ -12,12 +12,15 @@ import itertools
 import operator
 import random
 import sys
+from _abc import _get_dump  # type: ignore[import-not-found]
+from abc import ABCMeta
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
+from itertools import combinations
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
@@ -131,7 +134,10 @@ class Painter:
             return [(str(index), each) for index, each in enumerate(value)][:WIDEST]
         if isinstance(value, type):
             own = {name: each for name, each in vars(value).items() if name not in BORING}
-            return [(name, unwrapped(each)) for name, each in own.items()]
+            named = [(name, unwrapped(each)) for name, each in own.items()]
+            if type(value).__module__ in self._homes:
+                named.append(("__class__", type(value)))
+            return [*named, *_registered(value)]
         if isinstance(value, FunctionType):
             cells = value.__closure__ or ()
             names = value.__code__.co_freevars
@@ -154,11 +160,14 @@ class Painter:
         if isinstance(value, Tensor):
             own = getattr(value, "__dict__", {})
             return [(name, each) for name, each in own.items() if name not in COMPILERS]
-        if type(value).__module__ in {file.__name__ for file in self.files.values()} | {
-            "torch.amp.autocast_mode"
-        }:
+        if type(value).__module__ in self._homes | {"torch.amp.autocast_mode"}:
             return list(_variables(value).items())
         return []
+
+    @property
+    def _homes(self) -> set[str]:
+        """The modules whose classes are the subject's own."""
+        return {file.__name__ for file in self.files.values()}
 
     def _attributes(self, module: nn.Module) -> list[tuple[str, Any]]:
         found = {
@@ -181,6 +190,15 @@ class Painter:
             if parameter is not None
         }
         return [*found.items(), *hooks.items(), *parts.items(), *gradients.items()]
+
+
+def _registered(kind: type) -> list[tuple[str, Any]]:
+    """Return the classes that were registered with an abstract one, which no attribute shows."""
+    if not isinstance(kind, ABCMeta):
+        return []
+    registry, *_ = _get_dump(kind)
+    classes = [each for each in (reference() for reference in registry) if each is not None]
+    return [("registered", sorted(each.__qualname__ for each in classes))] if classes else []
 
 
 def _is_installed(module: ModuleType) -> bool:
@@ -298,9 +316,39 @@ def _relation(first: Any, second: Any) -> str | None:
         return None
     if first is second:
         return "the same"
-    if first.untyped_storage().data_ptr() != second.untyped_storage().data_ptr():
+    if _storage(first) != _storage(second):
         return "different"
     return f"one storage, {abs(int(second.storage_offset()) - int(first.storage_offset()))} apart"
+
+
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def storages(parts: Mapping[str, nn.Module]) -> Picture:
+    """Return which tensors of a module lie in one storage, and how far apart they begin.
+
+    A compiled call that writes to one of them was traced with what it then overlapped.
+    """
+    picture: Picture = {}
+    for part, module in parts.items():
+        for prefix, owner in module.named_modules(prefix=part):
+            held = {**owner._parameters, **owner._buffers, **vars(owner)}
+            tensors = {
+                name: each
+                for name, each in held.items()
+                if type(each) in (Tensor, nn.Parameter)
+                and each.layout == torch.strided
+                and each.numel()
+            }
+            for (name, first), (other, second) in combinations(list(tensors.items())[:WIDEST], 2):
+                if first is second or _storage(first) != _storage(second):
+                    continue
+                both = ("storage of", f"{prefix}.{name} and {prefix}.{other}")
+                apart = int(second.storage_offset()) - int(first.storage_offset())
+                picture[both] = Fact("shared", "shared")
+                picture[(*both, "offset")] = Fact(apart, f"{apart} apart")
+    return picture
 
 
 def identities(parts: Mapping[str, nn.Module]) -> Picture:
