@@ -157,6 +157,20 @@ def one_change_alone(sequence: Sequence, step: int, vocabulary: Vocabulary) -> I
                 yield sequence.with_steps(tuple(steps))
 
 
+def later_changes(sequence: Sequence, step: int, vocabulary: Vocabulary) -> Iterator[Sequence]:
+    """Make a change directly in front of the exposing step instead of before earlier calls.
+
+    Where several changes are needed, which of them comes after the call that establishes is often
+    free: the bug is then exposed by one of them, or by the mere repetition of a call.
+    """
+    steps = sequence.steps
+    calls = [position for position, _ in sequence.calls() if position < step]
+    for position in range(calls[-1] if calls else 0):
+        if isinstance(steps[position], Change):
+            rest = (*steps[:position], *steps[position + 1 : step])
+            yield sequence.with_steps((*rest, steps[position], *steps[step:]))
+
+
 def _order_of(change: Change) -> tuple[str, int, int]:
     return change.target, change.action, change.value
 
@@ -258,6 +272,7 @@ PASSES: tuple[Pass, ...] = (
     usual_options,
     usual_operands,
     one_change_alone,
+    later_changes,
     ordered_changes,
     single_removals,
 )

@@ -15,6 +15,7 @@ from rondo.findings.passes import (
     LADDER,
     PASSES,
     inputs_for_parameters,
+    later_changes,
     one_change_alone,
     ordered_changes,
     plain_architecture,
@@ -70,7 +71,18 @@ def size_of(sequence: Sequence) -> tuple[int, ...]:
         len(sequence.steps),
         sum(options) + (sequence.subject.seed > 0),
         operands,
+        calls_behind_changes(sequence),
         inversions(sequence),
+    )
+
+
+def calls_behind_changes(sequence: Sequence) -> int:
+    """How many calls come after each change, in all."""
+    steps = sequence.steps
+    return sum(
+        sum(isinstance(later, Call) for later in steps[position:])
+        for position, step in enumerate(steps)
+        if isinstance(step, Change)
     )
 
 
@@ -111,6 +123,16 @@ def test_nothing_single_is_left_out(sequence: Sequence) -> None:
     tried.add(encode(sequence))
     for what, candidate in bench.every_removal(sequence, VOCABULARY):
         assert encode(normalise(candidate, VOCABULARY)) in tried, what
+
+
+def test_a_change_is_made_in_front_of_the_exposing_call() -> None:
+    first, second, last = Change("a"), Change("b"), Change("c")
+    steps = (first, Call(), second, Call(dtype=1), last, Call(), Change("d"))
+    sequence = Sequence(SubjectSpec("mlp"), Options(), steps)
+    early, late = later_changes(sequence, 5, VOCABULARY)
+    assert early.steps == (Call(), second, Call(dtype=1), last, first, Call(), Change("d"))
+    assert late.steps == (first, Call(), Call(dtype=1), last, second, Call(), Change("d"))
+    assert list(later_changes(sequence.with_steps((first, Call())), 1, VOCABULARY)) == []
 
 
 def test_changes_in_a_row_are_put_in_order() -> None:
