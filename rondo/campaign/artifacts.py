@@ -20,6 +20,7 @@ from pathlib import Path
 from rondo.errors import ArtifactError, ReproducerError
 from rondo.findings import reproducer as files
 from rondo.findings.bucket import Bucket, bucket_of
+from rondo.findings.drafts import draft_of, sweep
 from rondo.findings.reproducer import Reproducer, write_atomically
 from rondo.sequences.codec import decode
 from rondo.sequences.vocabulary import Vocabulary
@@ -42,6 +43,7 @@ class Artifacts:
             os.unlink(probe)
         except OSError as error:
             raise ArtifactError(f"cannot write into {folder}: {error.strerror or error}") from None
+        sweep(folder)
 
     def path(self, bucket: Bucket) -> Path:
         """Return where the reproducer of `bucket` lies, or would."""
@@ -56,10 +58,9 @@ class Artifacts:
         path = self.path(bucket)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, draft = tempfile.mkstemp(prefix=".", dir=path.parent)
-            os.close(handle)
+            draft = draft_of(path)
             try:
-                files.save(reproducer, Path(draft))
+                files.save(reproducer, draft)
                 try:
                     os.link(draft, path)
                 except FileExistsError:
@@ -67,7 +68,7 @@ class Artifacts:
                         return path, False
                     os.replace(draft, path)
             finally:
-                Path(draft).unlink(missing_ok=True)
+                draft.unlink(missing_ok=True)
         except OSError as error:
             raise ArtifactError(f"cannot write {path}: {error.strerror or error}") from None
         return path, True

@@ -39,11 +39,16 @@ class Case:
 
 @dataclass
 class Register:
-    """What all slots know of alarms together."""
+    """What all slots know of alarms together.
+
+    `slow` holds architectures, with the back end, that have been taken for hanging and only took
+    their time: they are not waited for again.
+    """
 
     buckets: dict[Bucket, None] = field(default_factory=dict)
     met: set[Key] = field(default_factory=set)
     barren: Counter[Identity] = field(default_factory=Counter)
+    slow: set[tuple[str, str]] = field(default_factory=set)
     waiting: deque[Case] = field(default_factory=deque)
     open: list[Case] = field(default_factory=list)
     environment: dict[str, str] | None = None

@@ -14,8 +14,8 @@ slot's way from an alarm to a finding.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from os.path import basename
 
@@ -48,6 +48,15 @@ SHORTENING_HANGS = 24
 HANG_SHARE, LEAST_HANG = 0.25, 1.0
 """A hang costs a whole timeout each time that it shows. While it is shortened, a part of that is
 enough, but not less than so many seconds: fresh processes show the short form with all of it."""
+
+
+PATIENCE = 4.0
+"""What takes longer than the time limit but less than so many times that does not hang: some
+architectures compile for minutes where all their sizes are symbols."""
+
+
+def _is_hang(identity: Identity) -> bool:
+    return identity.verdict == DIED and identity.effect == Cause.TIMEOUT.value
 
 
 @dataclass
@@ -95,6 +104,8 @@ class Triage:
         # On disk for as long as nobody has decided it, whatever ends the driver.
         self.artifacts.keep(UNCONFIRMED, case.data, f"{case.alarm.identity}\n")
         confirmed = self._confirm(case.data, case.alarm.identity)
+        if confirmed is None and _is_hang(case.alarm.identity):
+            self.register.slow.add((case.architecture, case.alarm.identity.backend))
         if confirmed is not None:
             self._shorten_and_file(case.data, case.alarm, confirmed)
         return confirmed is not None
@@ -102,6 +113,8 @@ class Triage:
     def _known(self, case: Case) -> bool:
         key, register = case.key, self.register
         identity = key[0]
+        if _is_hang(identity) and (case.architecture, identity.backend) in register.slow:
+            return True
         stateless = identity.verdict == Verdict.STATELESS.value
         attempts = STATELESS_ATTEMPTS if stateless else ATTEMPTS
         if key in register.met or register.barren[identity] >= attempts:
@@ -115,7 +128,9 @@ class Triage:
     def _confirm(self, data: bytes, identity: Identity) -> Result | None:
         """Return a fresh result that shows `identity`, or None and `data` goes to quarantine."""
         self.doing(f"confirming {identity}")
-        confirmed = self._shown_twice(data, identity)
+        confirmed = None
+        if not _is_hang(identity) or self._hangs_for_long(data, identity):
+            confirmed = self._shown_twice(data, identity)
         if confirmed is None:
             self.stats.flaky += 1
             self.register.barren[identity] += 1
@@ -143,7 +158,7 @@ class Triage:
         identity = alarm.identity
         budget = SHORTENING_RUNS
         run: Callable[[bytes], Result] = self._run
-        if identity.verdict == DIED and identity.effect == Cause.TIMEOUT.value:
+        if _is_hang(identity):
             budget, run = SHORTENING_HANGS, self._run_briefly
         elif identity.verdict in (Verdict.STATELESS.value, Verdict.LEAKED.value):
             budget = SHORTENING_STATELESS
@@ -161,11 +176,23 @@ class Triage:
 
     def _run_briefly(self, data: bytes) -> Result:
         """Run `data` with a part of the time limit: what hangs hangs sooner as well."""
+        seconds = self.executor.limits.seconds
+        with self._allowed(min(seconds, max(LEAST_HANG, HANG_SHARE * seconds))):
+            return self._run(data)
+
+    def _hangs_for_long(self, data: bytes, identity: Identity) -> bool:
+        """Tell whether a fresh process shows a hang within several times the time limit too."""
+        with self._allowed(PATIENCE * self.executor.limits.seconds):
+            result = self._run(data, fresh=True)
+        return any(alarm.identity == identity for alarm in result.alarms)
+
+    @contextmanager
+    def _allowed(self, seconds: float) -> Iterator[None]:
+        """Have a step take so long, for a while."""
         limits = self.executor.limits
-        seconds = min(limits.seconds, max(LEAST_HANG, HANG_SHARE * limits.seconds))
         self.executor.limits = replace(limits, seconds=seconds)
         try:
-            return self._run(data)
+            yield
         finally:
             self.executor.limits = limits
 

@@ -32,7 +32,6 @@ WIDEST and the nesting that msgpack itself allows (1024) bounds what a hostile m
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -42,6 +41,7 @@ import msgpack
 
 import rondo
 from rondo.errors import ArtifactError, ReproducerError
+from rondo.findings.drafts import draft_of
 from rondo.oracle.result import Alarm, Difference, Identity, Result, StepReport
 from rondo.sequences.codec import decode
 from rondo.sequences.step import describe
@@ -259,7 +259,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Not mkstemp: findings are for others too, and get the mode that any new file gets.
-        temporary = path.parent / f".{path.name[:64]}.{os.getpid()}.{secrets.token_hex(4)}"
+        temporary = draft_of(path)
         try:
             with temporary.open("xb") as file:
                 file.write(content)

@@ -43,7 +43,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rondo.search.forecast import ALARM_WORTH, Forecast
@@ -198,6 +198,9 @@ class MarkovSampler(RecordingSampler):
             return None
         self._leave(chain, way="")
         sequence = on_backend(waiting.pop(), chain.backend)
+        # Caches on disk are worth more there than where it comes from.
+        drawn = self.state.distribution.sample_options(self.rng, backends=(chain.backend,))
+        sequence = replace(sequence, options=replace(sequence.options, cache=drawn.cache))
         return sequence, self._first(chain, sequence)
 
     def _next_chain(self, backend: int) -> Chain:

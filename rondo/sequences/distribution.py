@@ -55,6 +55,10 @@ USUAL = {
 USUAL_OPTION = {"mode": 0.85, "dynamic": 0.7, "fullgraph": 0.9, "cache": 0.75}
 """The same for compile options. `disk` caches are dear, yet one live report in three needs them."""
 
+CACHE_OF_DEAREST = 0.5
+"""Usual choice of `cache` on the dearest back end: what is kept on disk is mostly its kernels and
+graphs."""
+
 CALLS = 0.3
 """Share of calls among fresh steps. A fresh call mostly costs a compilation, an echo nothing."""
 
@@ -381,6 +385,10 @@ class SequenceDistribution(StepDistribution):
                 for name, table in OPTION_CHOICES.items()
             },
         }
+        self._options_of_dearest = {
+            **self._options,
+            "cache": skewed(len(OPTION_CHOICES["cache"]), CACHE_OF_DEAREST),
+        }
         self._seeds = skewed(SEEDS, USUAL_SEED)
         self._architectures = _architecture_shares(vocabulary)
 
@@ -395,8 +403,14 @@ class SequenceDistribution(StepDistribution):
 
     def sample_options(self, rng: Random, *, backends: Many[int]) -> Options:
         """Return compile options on one of `backends`, each option mostly at its usual choice."""
-        drawn = {name: draw(rng, row) for name, row in self._options.items()}
-        return Options(backend=backends[rng.randrange(len(backends))], **drawn)
+        backend = backends[rng.randrange(len(backends))]
+        drawn = {name: draw(rng, row) for name, row in self._rows(backend).items()}
+        return Options(backend=backend, **drawn)
+
+    def _rows(self, backend: int) -> Mapping[str, tuple[float, ...]]:
+        """Return the probabilities of each option's choices, given the back end."""
+        last = len(self.vocabulary.backends) - 1
+        return self._options_of_dearest if backend == last > 0 else self._options
 
     def sample_length(self, rng: Random) -> int:
         """Return a number of steps."""
@@ -448,4 +462,5 @@ class SequenceDistribution(StepDistribution):
         return total - sum(math.log(known - number) for number in range(count))
 
     def _options_log_density(self, options: Options) -> float:
-        return sum(math.log(row[getattr(options, name)]) for name, row in self._options.items())
+        rows = self._rows(options.backend).items()
+        return sum(math.log(row[getattr(options, name)]) for name, row in rows)

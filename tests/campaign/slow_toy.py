@@ -1,8 +1,10 @@
-"""The toy compiler with a part that takes its time at each call, compiled or not."""
+"""The toy compiler with parts that take their time: at each call, or at each compiled one."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import ClassVar
 
 from rondo.subjects.target import Construct
 from tests.toy_framework import Code, Part, ToyFramework, Trace, Values
@@ -21,8 +23,25 @@ class Plod(Part):
         return self.run
 
 
-class SlowFramework(ToyFramework):
-    """The toy compiler over that part."""
+class Crawl(Part):
+    """Gives its input back, much later when it is compiled."""
 
-    kinds = {"plod": Plod}
-    constructs = {"plod": Construct("plod", Plod, kind="toy", doc="slow")}
+    def run(self, values: Values) -> Values:
+        return values
+
+    def trace(self, trace: Trace) -> Code:
+        def crawling(values: Values) -> Values:
+            time.sleep(4 * SECONDS)
+            return values
+
+        return crawling
+
+
+class SlowFramework(ToyFramework):
+    """The toy compiler over these parts."""
+
+    kinds: ClassVar[Mapping[str, type[Part]]] = {"plod": Plod, "crawl": Crawl}
+    constructs: ClassVar[Mapping[str, Construct]] = {
+        name: Construct(name, part, kind="toy", doc=name)
+        for name, part in (("plod", Plod), ("crawl", Crawl))
+    }

@@ -18,9 +18,10 @@ import pytest
 from rondo.campaign.triage import CONFIRMATIONS, SHORTENING_HANGS
 from rondo.findings.reproducer import load
 from rondo.search.corpus import Corpus
-from rondo.sequences.codec import decode
-from rondo.sequences.step import Call, Change
+from rondo.sequences.codec import decode, encode
+from rondo.sequences.step import Call, Change, Options, Sequence, SubjectSpec, normalise
 from tests.campaign.conftest import DYNAMIC, HARMLESS, STALE, TOY, VOCABULARY, toy_bytes
+from tests.campaign.slow_toy import SECONDS, SlowFramework
 
 Completed = subprocess.CompletedProcess[str]
 Fuzz = Callable[..., Completed]
@@ -102,7 +103,23 @@ def test_a_hang_is_shortened_with_few_executions(fuzz: Fuzz, tmp_path: Path) -> 
     seed(tmp_path / "corpus", hang=toy_bytes("hang", Call(), Call(), Change("hang"), Call()))
     done = fuzz("-runs=0", "-timeout=1", "-print_final_stats=1")
     assert steps_by_bug(tmp_path / "findings") == {"died hang of hang": ["hang.arm()", CALL]}
-    assert statistics(done.stderr)["triage_runs"] <= SHORTENING_HANGS + 2 * CONFIRMATIONS
+    assert statistics(done.stderr)["triage_runs"] <= 1 + SHORTENING_HANGS + 2 * CONFIRMATIONS
+
+
+def test_what_only_takes_its_time_is_no_finding_and_is_waited_for_once(
+    rondo: Callable[..., Completed], tmp_path: Path
+) -> None:
+    vocabulary = SlowFramework().vocabulary()
+    for name, steps in (("one", (Call(),)), ("two", (Call(value_seed=1), Call()))):
+        sequence = Sequence(SubjectSpec("chain", ("crawl",)), Options(), steps)
+        seed(tmp_path / "corpus", **{name: encode(normalise(sequence, vocabulary))})
+    flags = ("-runs=0", f"-timeout={2 * SECONDS}", "-print_final_stats=1")
+    adapter = "tests.campaign.slow_toy:SlowFramework"
+    done = rondo("corpus", "--framework", adapter, *flags, module="rondo.fuzz")
+    assert done.returncode == 0, done.stderr
+    counted = statistics(done.stderr)
+    assert (counted["alarms"], counted["findings"], counted["flaky"]) == (2, 0, 1)
+    assert (counted["known"], counted["triage_runs"]) == (1, 1)
 
 
 def test_a_campaign_finds_the_planted_bugs_by_itself(fuzz: Fuzz, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import sampler as bench  # noqa: E402  (a script of the bench, not a package)
 def run(sampler: str, seed: int, *moments: tuple[float, int]) -> dict[str, Any]:
     """A campaign that shows nothing but seconds and behaviours."""
     rows = [[cpu, 2 * cpu, n, count, 0, 0, 0] for n, (cpu, count) in enumerate(moments, 1)]
-    return {"sampler": sampler, "seed": seed, "moments": rows}
+    return {"sampler": sampler, "seed": seed, "moments": rows, "time_shares": {"eager": 1.0}}
 
 
 RUNS = [

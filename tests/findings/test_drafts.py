@@ -1,0 +1,34 @@
+"""Drafts of writers that are gone are taken away, and no others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from rondo.campaign.artifacts import Artifacts
+from rondo.findings.drafts import draft_of, sweep
+from rondo.findings.reproducer import write_atomically
+
+LEAVE = """
+import sys
+from pathlib import Path
+from rondo.findings.drafts import draft_of
+print(draft_of(Path(sys.argv[1])))
+"""
+
+
+def test_only_drafts_of_the_dead_go(tmp_path: Path) -> None:
+    kept = tmp_path / "unconfirmed" / "a.txt"
+    write_atomically(kept, b"note")
+    command = [sys.executable, "-c", LEAVE, str(kept)]
+    name = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    dead, living = Path(name), draft_of(kept)
+    host = dead.name.split(".")[-2].partition("-")[0]
+    foreign = dead.with_name(dead.name.replace(host, "0" * 8))
+    other = kept.with_name(".hidden")
+    for path in (dead, living, foreign, other):
+        path.write_bytes(b"half")
+    Artifacts(tmp_path)
+    assert {*kept.parent.iterdir()} == {kept, living, foreign, other}
+    assert sweep(tmp_path) == 0
