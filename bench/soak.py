@@ -62,7 +62,8 @@ GROWTH_MB = 50.0
 WARM_UP = 20.0
 SHORTEST_LIFE = 60.0
 LONG_ENOUGH = 600.0
-DISK_MB = 64
+DISK_MB, DISK_MB_A_MINUTE = 64, 2
+"""Room for what a campaign keeps by itself as well: a small file takes a whole page here."""
 FULL = 4
 STARTED = re.compile(r"\tINITED |INFO: continued ")
 
@@ -166,13 +167,13 @@ class Watch(threading.Thread):
 class Soak:
     """One soak: the campaign's folder, its driver of the moment, and the faults."""
 
-    def __init__(self, base: Path, workers: int, seed: int) -> None:
+    def __init__(self, base: Path, workers: int, seed: int, disk_mb: int) -> None:
         self.figures = Figures()
         self.campaign = base / "campaign"
         self.temporary = base / "tmp"
         self.campaign.mkdir()
         self.temporary.mkdir()
-        self.mounted = _mounted(self.campaign)
+        self.mounted = _mounted(self.campaign, disk_mb)
         self._rng = random.Random(seed)
         self._workers = workers
         self._seen: dict[Path, bytes] = {}
@@ -354,11 +355,11 @@ class Soak:
             subprocess.run(["umount", "-l", str(self.campaign)], check=False)
 
 
-def _mounted(folder: Path) -> bool:
+def _mounted(folder: Path, disk_mb: int) -> bool:
     """Make `folder` a small disk of its own if that is allowed here."""
     if os.geteuid() != 0 or shutil.which("mount") is None:
         return False
-    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "rondo-soak", str(folder)]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={disk_mb}m", "rondo-soak", str(folder)]
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
@@ -382,7 +383,8 @@ def main(
     elif minutes < 60:
         interval = min(interval, minutes)
     with tempfile.TemporaryDirectory(prefix="rondo-soak-", ignore_cleanup_errors=True) as base:
-        soak = Soak(Path(base), workers, seed)
+        disk_mb = DISK_MB + round(DISK_MB_A_MINUTE * minutes)
+        soak = Soak(Path(base), workers, seed, disk_mb)
         try:
             soak.start(resume=False)
             until = time.monotonic() + 60 * minutes
@@ -402,7 +404,8 @@ def main(
         told = {**vars(figures), "faults": dict(figures.faults), "tmpfs": soak.mounted}
         print(json.dumps({**told, "growth_mb_per_hour": figures.growth_mb_per_hour}))
     else:
-        _print(figures, minutes, soak.mounted)
+        disk = f"a tmpfs of {disk_mb} Mb" if soak.mounted else "--max-disk"
+        _print(figures, minutes, disk)
     print(
         f"soak: lost {figures.lost}, longest dead slot {figures.dead_slot_seconds:.1f} s"
         f" (target: lost 0, dead slot <= {DEAD_SECONDS:.0f} s, growth < {GROWTH_MB:.0f} MB/h,"
@@ -411,8 +414,7 @@ def main(
     sys.exit(not figures.holds)
 
 
-def _print(figures: Figures, minutes: float, mounted: bool) -> None:
-    disk = f"a tmpfs of {DISK_MB} Mb" if mounted else "--max-disk"
+def _print(figures: Figures, minutes: float, disk: str) -> None:
     measured = "no life over a minute"
     if figures.measured_seconds:
         measured = f"over {figures.measured_seconds / 60:.0f} minutes"

@@ -17,10 +17,10 @@ from collections.abc import Collection, Iterator
 from hashlib import blake2b
 from pathlib import Path
 
+from rondo.drafts import draft_of, sweep
 from rondo.errors import ArtifactError, ReproducerError
 from rondo.findings import reproducer as files
 from rondo.findings.bucket import Bucket, bucket_of
-from rondo.findings.drafts import draft_of, sweep
 from rondo.findings.reproducer import Reproducer, write_atomically
 from rondo.sequences.codec import decode
 from rondo.sequences.vocabulary import Vocabulary

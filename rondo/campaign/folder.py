@@ -26,6 +26,7 @@ from typing import IO, Any, get_type_hints
 
 from rondo.campaign.flags import CORPUS, FINDINGS
 from rondo.campaign.settings import Settings
+from rondo.drafts import sweep
 from rondo.errors import RondoError
 from rondo.findings.reproducer import write_atomically
 
@@ -155,6 +156,7 @@ def resume(campaign: Path) -> Member:
     there = [path for path in members_of(campaign) if (path / "settings.json").is_file()]
     if not there:
         raise CampaignError(f"{campaign} holds no campaign to continue; leave --resume out")
+    sweep(campaign / MEMBERS)
     for folder in there:
         lock = _locked(folder)
         if lock is not None:

@@ -40,8 +40,8 @@ from typing import Any
 import msgpack
 
 import rondo
+from rondo.drafts import draft_of
 from rondo.errors import ArtifactError, ReproducerError
-from rondo.findings.drafts import draft_of
 from rondo.oracle.result import Alarm, Difference, Identity, Result, StepReport
 from rondo.sequences.codec import decode
 from rondo.sequences.step import describe

@@ -7,13 +7,14 @@ processes may share a folder, a kill leaves no half file, and writing twice is w
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 from rondo._native.behaviour import hash64
+from rondo.drafts import draft_of, sweep
 from rondo.errors import CorpusError
 from rondo.frameworks.registry import ADAPTERS
 from rondo.search.behaviour import BehaviourLedger
@@ -55,6 +56,7 @@ class Corpus:
         self._entries: dict[bytes, Entry] = {}
         self._unsaved: dict[str, Entry] = {}
         if self.directory is not None:
+            sweep(self.directory)
             self.load(self.directory)
 
     def __len__(self) -> int:
@@ -177,15 +179,14 @@ class Corpus:
     def _write(self, entry: Entry) -> None:
         assert self.directory is not None, f"{entry.name} has no folder to go to"
         path = self.directory / f"{entry.name}{SUFFIX}"
-        temporary = None
+        draft = draft_of(path)
         try:
-            handle, temporary = tempfile.mkstemp(prefix=f".{entry.name}.", dir=self.directory)
-            with open(handle, "wb") as stream:
+            with draft.open("xb") as stream:
                 stream.write(entry.data)
-            os.replace(temporary, path)
+            os.replace(draft, path)
         except OSError as error:
-            if temporary is not None:
-                Path(temporary).unlink(missing_ok=True)
+            with suppress(OSError):  # where nothing can be written, nothing can be taken away
+                draft.unlink()
             raise CorpusError(f"cannot write corpus file {path}: {error.strerror}") from error
 
     def select(

@@ -40,12 +40,14 @@ def draft_of(path: Path) -> Path:
 
 
 def sweep(folder: Path) -> int:
-    """Take away the drafts in the subfolders of `folder` whose writers are gone; return how many.
+    """Take away the drafts below `folder`, one level deep at most, whose writers are gone.
+
+    Returns how many there were.
 
     Those of other machines stay: whether their writers live cannot be told from here.
     """
     swept = 0
-    for path in folder.glob("*/.*"):
+    for path in (*folder.glob(".*"), *folder.glob("*/.*")):
         found = NAME.fullmatch(path.name)
         if found and found["host"] == _host() and not _lives(int(found["pid"])):
             with suppress(OSError):

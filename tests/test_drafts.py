@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 from rondo.campaign.artifacts import Artifacts
-from rondo.findings.drafts import draft_of, sweep
+from rondo.drafts import draft_of, sweep
 from rondo.findings.reproducer import write_atomically
 
 LEAVE = """
 import sys
 from pathlib import Path
-from rondo.findings.drafts import draft_of
+from rondo.drafts import draft_of
 print(draft_of(Path(sys.argv[1])))
 """
 
@@ -27,8 +27,10 @@ def test_only_drafts_of_the_dead_go(tmp_path: Path) -> None:
     host = dead.name.split(".")[-2].partition("-")[0]
     foreign = dead.with_name(dead.name.replace(host, "0" * 8))
     other = kept.with_name(".hidden")
-    for path in (dead, living, foreign, other):
+    above = tmp_path / dead.name
+    for path in (dead, living, foreign, other, above):
         path.write_bytes(b"half")
     Artifacts(tmp_path)
+    assert not above.exists()
     assert {*kept.parent.iterdir()} == {kept, living, foreign, other}
     assert sweep(tmp_path) == 0
