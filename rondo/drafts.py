@@ -11,9 +11,11 @@ import os
 import re
 import secrets
 import socket
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
+from typing import BinaryIO
 
 NAME = re.compile(r"\..+\.(?P<host>[0-9a-f]{8})-(?P<pid>\d+)\.[0-9a-f]{8}")
 LONGEST = 64
@@ -26,23 +28,41 @@ def _host() -> str:
 def _lives(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # the latter is no process's number
         return False
-    except OSError:
-        return True
+    except PermissionError:  # somebody else's
+        pass
     return True
 
 
 def draft_of(path: Path) -> Path:
-    """Return a new name beside `path` for what will become it."""
+    """Return a new name beside `path` for what will become it.
+
+    Not mkstemp: findings are for others too, and get the mode that any new file gets.
+    """
     name = f".{path.name[:LONGEST]}.{_host()}-{os.getpid()}.{secrets.token_hex(4)}"
     return path.with_name(name)
 
 
-def sweep(folder: Path) -> int:
-    """Take away the drafts below `folder`, one level deep at most, whose writers are gone.
+@contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write what `path` is to hold, and put it there at the end, or nothing.
 
-    Returns how many there were.
+    Raises OSError where it cannot be written.
+    """
+    draft = draft_of(path)
+    try:
+        with draft.open("xb") as file:
+            yield file
+        os.replace(draft, path)
+    except BaseException:
+        with suppress(OSError):  # where nothing can be written, nothing can be taken away
+            draft.unlink()
+        raise
+
+
+def sweep(folder: Path) -> int:
+    """Take away drafts in `folder` and its subfolders whose writers are gone; return how many.
 
     Those of other machines stay: whether their writers live cannot be told from here.
     """

@@ -27,8 +27,9 @@ def test_only_drafts_of_the_dead_go(tmp_path: Path) -> None:
     host = dead.name.split(".")[-2].partition("-")[0]
     foreign = dead.with_name(dead.name.replace(host, "0" * 8))
     other = kept.with_name(".hidden")
+    made_up = dead.with_name(f".x.{host}-{10**30}.00000000")
     above = tmp_path / dead.name
-    for path in (dead, living, foreign, other, above):
+    for path in (dead, living, foreign, other, made_up, above):
         path.write_bytes(b"half")
     Artifacts(tmp_path)
     assert not above.exists()

@@ -31,9 +31,12 @@ KIND_OF_LOSS = re.compile(
 )
 """The lasting errors of https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html, by
 which a loss is named: the rest of a message has addresses and names of files."""
-HANG_WORK, SLOW_WORK = 240.0, 960.0
-"""Work of a hang, in usual executions of a quarter of a second: the usual -timeout is a minute.
-What is ended for being slow took four of them (`pool.SLOW`)."""
+HANG_WORK = 240.0
+"""Work of a hang, in usual executions of a quarter of a second: the usual -timeout is a minute."""
+SLOW = 4.0
+"""What takes longer than the time limit of a step, but less than so many times that, is slow and
+does not hang: an execution whose steps all go on, or a step by itself. Some architectures compile
+for minutes where all their sizes are symbols."""
 
 
 class Cause(Enum):
@@ -86,7 +89,7 @@ def death_result(death: Death, data: bytes, vocabulary: Vocabulary) -> Result:
     None where every step went on and all of them together took too long: that is no fault.
     """
     if death.cause is Cause.SLOWNESS:
-        return Result(Cause.SLOWNESS.value, work=SLOW_WORK)
+        return Result(Cause.SLOWNESS.value, work=SLOW * HANG_WORK)
     sequence = decode(data, vocabulary)
     step = min(max(death.entry.step, 0), max(len(sequence.steps) - 1, 0))
     identity = Identity(

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from rondo.campaign import wire
-from rondo.campaign.deaths import Cause, Death, classify
+from rondo.campaign.deaths import SLOW, Cause, Death, classify
 from rondo.campaign.journal import Entry, Journal, progress_of
 from rondo.campaign.processes import (
     RunQueueTime,
@@ -59,8 +59,6 @@ the time back, instead of being taken for one that hangs."""
 RUNTIME_BYTES = 8 << 30
 """Memory of the host that is no program's: a GPU's runtime maps its libraries and kernels into each
 process, a few GiB with all of torch's. It is granted on top of the limit where there is one."""
-SLOW = 4.0
-"""An execution whose steps all go on may take so many times what one step may."""
 LAST_WORDS = 4000
 """Bytes of a dead worker's output that are kept."""
 
@@ -117,6 +115,7 @@ class Worker:
         self._server = server
         self._connection = connection
         self._folder = folder
+        self._journal = folder / "journal"
         self._kernel_kills = kernel_kills()
 
     def wait_ready(self, limits: Limits, interrupted: Interrupted) -> None:
@@ -232,7 +231,6 @@ class Worker:
         """Wait until there is an answer to read: (False, None), or none will come: (True, why)."""
         looked = time.monotonic()
         deadline, last = looked + limits.seconds, looked + SLOW * limits.seconds
-        journal = self._folder / "journal"
         queue, waited, stopped_since = RunQueueTime(self.pid), 0.0, 0.0
         due, step = looked, b""
         while True:
@@ -251,9 +249,9 @@ class Worker:
                 if waiting >= TICK:
                     deadline, last = deadline + waiting, last + waiting
                     waited += waiting
-                before, step = step, progress_of(journal)
-                if step != before:
-                    deadline = now + limits.seconds
+                at = progress_of(self._journal)
+                if at != step:
+                    step, deadline = at, now + limits.seconds
                 if now >= min(deadline, last):
                     return True, Cause.TIMEOUT if now >= deadline else Cause.SLOWNESS
             if resident_bytes(self.pid) > limits.resident_bytes + self._server.allowance:
@@ -273,7 +271,7 @@ class Worker:
             killed_for = Cause.EXIT
         entry, output = Entry(b""), ""
         with suppress(OSError):
-            entry = Journal(self._folder / "journal").read() or entry
+            entry = Journal(self._journal).read() or entry
             with open(self._folder / "output", "rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_WORDS))
                 output = file.read().decode(errors="replace")

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from os.path import basename
 
 from rondo.campaign.artifacts import FLAKY, UNCONFIRMED, Artifacts
-from rondo.campaign.deaths import DIED, Cause
+from rondo.campaign.deaths import DIED, SLOW, Cause
 from rondo.campaign.executor import Executor
 from rondo.campaign.pool import ExecutionFaultError
 from rondo.campaign.register import Case, Register
@@ -48,11 +48,6 @@ SHORTENING_HANGS = 24
 HANG_SHARE, LEAST_HANG = 0.25, 1.0
 """A hang costs a whole timeout each time that it shows. While it is shortened, a part of that is
 enough, but not less than so many seconds: fresh processes show the short form with all of it."""
-
-
-PATIENCE = 4.0
-"""What takes longer than the time limit but less than so many times that does not hang: some
-architectures compile for minutes where all their sizes are symbols."""
 
 
 def _is_hang(identity: Identity) -> bool:
@@ -182,7 +177,7 @@ class Triage:
 
     def _hangs_for_long(self, data: bytes, identity: Identity) -> bool:
         """Tell whether a fresh process shows a hang within several times the time limit too."""
-        with self._allowed(PATIENCE * self.executor.limits.seconds):
+        with self._allowed(SLOW * self.executor.limits.seconds):
             result = self._run(data, fresh=True)
         return any(alarm.identity == identity for alarm in result.alarms)
 

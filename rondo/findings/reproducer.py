@@ -40,7 +40,7 @@ from typing import Any
 import msgpack
 
 import rondo
-from rondo.drafts import draft_of
+from rondo.drafts import written_whole
 from rondo.errors import ArtifactError, ReproducerError
 from rondo.oracle.result import Alarm, Difference, Identity, Result, StepReport
 from rondo.sequences.codec import decode
@@ -258,17 +258,10 @@ def write_atomically(path: Path, content: bytes) -> None:
     """Write `content` to `path` through a temporary file beside it. Raises ArtifactError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Not mkstemp: findings are for others too, and get the mode that any new file gets.
-        temporary = draft_of(path)
-        try:
-            with temporary.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        with written_whole(path) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         raise ArtifactError(f"cannot write {path}: {error.strerror or error}") from None
 

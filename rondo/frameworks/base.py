@@ -128,7 +128,8 @@ class Refusal(Protocol):
         """Where it is written."""
 
 
-def _always(sequence: StepSequence) -> bool:
+def always(sequence: StepSequence) -> bool:
+    """Whether a rule may be asked for by any sequence: the answer of those that ask nothing."""
     return True
 
 
@@ -142,7 +143,7 @@ class Ablation:
 
     rule: str
     lifted: Callable[[], AbstractContextManager[object]]
-    concerns: Callable[[StepSequence], bool] = _always
+    concerns: Callable[[StepSequence], bool] = always
 
 
 class Program(ABC):

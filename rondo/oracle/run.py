@@ -80,11 +80,11 @@ class Run:
 
     def _straight(self, arm: Arm, *, through: int | None = None) -> ArmTrace:
         trace = ArmTrace()
+        steps = self.sequence.steps[: None if through is None else through + 1]
         compiled = arm is Arm.RETAINED
         began = time.perf_counter()
         with self.framework.arm(self.sequence, arm) as program:
-            end = len(self.sequence.steps) if through is None else through + 1
-            for position, step in enumerate(self.sequence.steps[:end]):
+            for position, step in enumerate(steps):
                 if isinstance(step, Change):
                     if step.target != COMPILER:
                         trace.observations.append(program.change(step))

@@ -6,15 +6,13 @@ processes may share a folder, a kill leaves no half file, and writing twice is w
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 from rondo._native.behaviour import hash64
-from rondo.drafts import draft_of, sweep
+from rondo.drafts import sweep, written_whole
 from rondo.errors import CorpusError
 from rondo.frameworks.registry import ADAPTERS
 from rondo.search.behaviour import BehaviourLedger
@@ -179,14 +177,10 @@ class Corpus:
     def _write(self, entry: Entry) -> None:
         assert self.directory is not None, f"{entry.name} has no folder to go to"
         path = self.directory / f"{entry.name}{SUFFIX}"
-        draft = draft_of(path)
         try:
-            with draft.open("xb") as stream:
-                stream.write(entry.data)
-            os.replace(draft, path)
+            with written_whole(path) as file:
+                file.write(entry.data)
         except OSError as error:
-            with suppress(OSError):  # where nothing can be written, nothing can be taken away
-                draft.unlink()
             raise CorpusError(f"cannot write corpus file {path}: {error.strerror}") from error
 
     def select(

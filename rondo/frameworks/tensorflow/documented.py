@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rondo.frameworks.base import Ablation
+from rondo.frameworks.base import Ablation, always
 from rondo.frameworks.tensorflow.changes.compiler import COMPILER
 from rondo.frameworks.tensorflow.pictures import Trigger, tracing_again
 from rondo.oracle.observation import Observation
@@ -24,10 +24,6 @@ XLA_ISSUES = "https://openxla.org/xla/tf2xla/known_issues"
 
 XLA_BACKEND = 1
 """The place of `xla` among the back ends."""
-
-
-def _always(sequence: Sequence) -> bool:
-    return True
 
 
 def _has_change(sequence: Sequence, action: str) -> bool:
@@ -54,7 +50,7 @@ class Rule:
     exceptions: frozenset[str]
     message: str
     link: str
-    asked_for: Callable[[Sequence], bool] = _always
+    asked_for: Callable[[Sequence], bool] = always
 
     def covers(self, sequence: Sequence, observation: Observation) -> bool:
         """Whether `observation` is this refusal."""

@@ -15,7 +15,7 @@ import torch
 import torch._dynamo
 from torch.utils.hooks import RemovableHandle
 
-from rondo.frameworks.base import Ablation
+from rondo.frameworks.base import Ablation, always
 from rondo.frameworks.torch.changes.compiler import (
     COMPILER,
     CONFIGURED,
@@ -33,10 +33,6 @@ from rondo.sequences.step import Change, Sequence
 def _has_step(sequence: Sequence, action: str, value: int) -> bool:
     number = [each.spec.name for each in COMPILER.actions].index(action)
     return Change(COMPILER.name, number, value) in sequence.steps
-
-
-def _always(sequence: Sequence) -> bool:
-    return True
 
 
 def _fullgraph(sequence: Sequence) -> bool:
@@ -69,7 +65,7 @@ class Rule:
     exceptions: frozenset[str]
     message: str
     link: str
-    asked_for: Callable[[Sequence], bool] = _always
+    asked_for: Callable[[Sequence], bool] = always
     suspected: Callable[[Sequence], bool] = _never
 
     def covers(self, sequence: Sequence, observation: Observation, *, fresh: bool) -> bool:

@@ -7,15 +7,14 @@ module, in its file or on the classes of that file; two pictures of these tell w
 
 from __future__ import annotations
 
+import abc
 import enum
 import itertools
 import operator
 import random
 import sys
-from _abc import _get_dump  # type: ignore[import-not-found]
-from abc import ABCMeta
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -70,6 +69,11 @@ what it returns. A program that has not changed has these on it afterwards. The 
 sets (`mark_dynamic` and its kin) have other names, and are looked at."""
 
 STATE, VALUES, RNG, INPUT, AMBIENT = "state", "values", "random state", "input", "mode"
+
+
+_dump_of: Callable[[type], tuple[Any, ...]] | None = getattr(abc, "_get_dump", None)
+"""What CPython's own abc module prints an abstract class by: weak references to what was registered
+with it, then its caches. An interpreter that has no such thing lets nobody see the former."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +198,9 @@ class Painter:
 
 def _registered(kind: type) -> list[tuple[str, Any]]:
     """Return the classes that were registered with an abstract one, which no attribute shows."""
-    if not isinstance(kind, ABCMeta):
+    if not isinstance(kind, abc.ABCMeta) or _dump_of is None:
         return []
-    registry, *_ = _get_dump(kind)
+    registry, *_ = _dump_of(kind)
     classes = [each for each in (reference() for reference in registry) if each is not None]
     return [("registered", sorted(each.__qualname__ for each in classes))] if classes else []
 
@@ -318,11 +322,15 @@ def _relation(first: Any, second: Any) -> str | None:
         return "the same"
     if _storage(first) != _storage(second):
         return "different"
-    return f"one storage, {abs(int(second.storage_offset()) - int(first.storage_offset()))} apart"
+    return f"one storage, {abs(_apart(first, second))} apart"
 
 
 def _storage(tensor: Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
+
+
+def _apart(first: Tensor, second: Tensor) -> int:
+    return int(second.storage_offset()) - int(first.storage_offset())
 
 
 def storages(parts: Mapping[str, nn.Module]) -> Picture:
@@ -345,7 +353,7 @@ def storages(parts: Mapping[str, nn.Module]) -> Picture:
                 if first is second or _storage(first) != _storage(second):
                     continue
                 both = ("storage of", f"{prefix}.{name} and {prefix}.{other}")
-                apart = int(second.storage_offset()) - int(first.storage_offset())
+                apart = _apart(first, second)
                 picture[both] = Fact("shared", "shared")
                 picture[(*both, "offset")] = Fact(apart, f"{apart} apart")
     return picture
