@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,12 +72,17 @@ GIVEN = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
         (lambda: torch.tensor(0.5).neg(), set()),
         (lambda: torch.from_numpy(GIVEN.numpy() * 3).clone(), {"composite"}),
         (lambda: TwoTensor(GIVEN, GIVEN.clone()).exp().a, {"transcendental"}),
+        (lambda: GIVEN.t().reshape(12), set()),
+        (lambda: nn.functional.layer_norm(GIVEN, (4,)), {"reduction"}),
     ],
 )
+@pytest.mark.parametrize("mode", [nullcontext, torch.inference_mode])
 def test_a_tensor_knows_the_operators_behind_it(
-    make: Callable[[], Tensor], expected: set[str]
+    make: Callable[[], Tensor], expected: set[str], mode: Callable[[], AbstractContextManager[None]]
 ) -> None:
-    found = families(make)
+    """In inference mode as well, where the dispatcher leaves composite operators whole."""
+    with mode():
+        found = families(make)
     assert found >= expected
     assert "composite" in expected or found == expected
 
@@ -129,16 +135,23 @@ def _into(written: Tensor, other: Tensor) -> None:
     torch.sum(GIVEN, 0, out=other)
 
 
-@pytest.mark.parametrize("write", [_normalised, _added, _into])
+def _normalised_each(written: Tensor, other: Tensor) -> None:
+    torch.nn.functional.instance_norm(GIVEN[None].mT, written, other, use_input_stats=True)
+
+
+@pytest.mark.parametrize("write", [_normalised, _normalised_each, _added, _into])
 @pytest.mark.parametrize("position", [0, 1])
+@pytest.mark.parametrize("mode", [nullcontext, torch.no_grad, torch.inference_mode])
 def test_what_an_operator_writes_has_its_history(
-    write: Callable[[Tensor, Tensor], None], position: int
+    write: Callable[[Tensor, Tensor], None],
+    position: int,
+    mode: Callable[[], AbstractContextManager[None]],
 ) -> None:
     """Running statistics and lists are written in place, and are no results of their operators."""
     provenance = Provenance("float32")
     tensors = [torch.zeros(4, dtype=torch.float64), torch.ones(4, dtype=torch.float64)]
     provenance.give([GIVEN, *tensors])
-    with provenance:
+    with mode(), provenance:
         write(*tensors)
     with annotated_by(provenance):
         assert tensor_leaf(tensors[position]).families

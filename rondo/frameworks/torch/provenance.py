@@ -70,6 +70,9 @@ RUNNING_STATISTICS = frozenset(
 )
 """Operators that write their arguments 3 and 4; the schemas of some do not say so."""
 
+COMPOSED = torch._C.DispatchKey.CompositeImplicitAutograd
+"""The dispatch key of operators that are made of others."""
+
 LAST_BY_DEFAULT = frozenset({"argsort", "kthvalue", "mode", "sort", "topk"})
 
 
@@ -94,6 +97,9 @@ class Provenance(TorchDispatchMode):
     ) -> Any:
         """Run `func` and note what its outputs inherit."""
         kwargs = kwargs or {}
+        if _is_whole_composite(func):
+            with self:
+                return func._op_dk(COMPOSED, *args, **kwargs)
         result = _run(func, args, kwargs)
         if func.overloadpacket.__name__ in LITERALS and result.dim() == 0:
             self.give([result])
@@ -183,6 +189,17 @@ def _written(func: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> 
             given = args[position] if position < len(args) else kwargs.get(argument.name)
             found.append(given)
     return found
+
+
+def _is_whole_composite(func: Any) -> bool:
+    """Whether an operator arrives here that the dispatcher takes apart elsewhere.
+
+    In inference mode the key that does it is left out, so the mode would see `batch_norm`, of whose
+    running statistics no schema tells, and `reshape`, which may be a view or a copy.
+    """
+    if not torch.is_inference_mode_enabled():
+        return False
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), COMPOSED))
 
 
 def family_of(func: Any) -> str:
