@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import chain, permutations, product
 from random import Random
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
 from rondo.sequences.codec import HEADER, decode
-from rondo.sequences.distribution import SequenceDistribution, call_of
+from rondo.sequences.distribution import SequenceDistribution, call_of, changes_to
 from rondo.sequences.step import CALL_CHOICES, OPTION_CHOICES, Options, Sequence, SubjectSpec
 from rondo.sequences.vocabulary import (
     ActionSpec,
@@ -112,7 +112,8 @@ def enumerate_sequences(
                 subject = SubjectSpec(spec.name, constructs, seed)
                 model = distribution.model(subject)
                 calls = [call_of(row) for row in product(*(range(len(s)) for s in model.slots))]
-                steps: list[Any] = [*calls, *model.changes]
+                changes = chain.from_iterable(map(changes_to, model.targets.values()))
+                steps: list[Any] = [*calls, *changes]
                 for length in range(distribution.max_length):
                     for head in product(steps, repeat=length):
                         for last in calls:

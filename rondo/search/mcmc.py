@@ -15,20 +15,29 @@ hundred thousand, so nearly all the mass would lie on the longest sequences what
 by w it is *time*, not executions, that is shared out by p0 * exp(E / T): a chain that stands on s
 spends w(s) there each time.
 
-Metropolis-Hastings with delayed acceptance (Christen and Fox, *Markov chain Monte Carlo using an
-approximation*, 2005): from s, draw s' from the proposal q(s' | s) and go on with it with
-probability
+Metropolis-Hastings with a *surrogate* (Liu, *Monte Carlo Strategies in Scientific Computing*, 2001,
+section 9.4.3; for one step it is the delayed acceptance of Christen and Fox, *Markov chain Monte
+Carlo using an approximation*, 2005). What a sequence promises before it runs, discoveries for the
+work (`forecast`), gives a surrogate target that costs nothing to ask:
 
-    min(1, r1),   r1 = h(s') / h(s) * p0(s') / p0(s) * q(s | s') / q(s' | s)
+    pi*(s) proportional to p0(s) * h(s),    h = promise to the power of SHARPNESS
 
-where h is what the sequence promises before it runs, discoveries for the work (`forecast`). Only
-then execute it, and move there with probability min(1, r / r1), where r is the usual
-ratio, that of r1 with exp(E / T) / w in the place of h. Whatever h is, good or bad, learned or
-not, the chain keeps its target; a good h saves executions, which are a hundred times dearer than
-draws. `Proposal.log_ratio` is the last factor, exact for the path that the operator took, paired
-with the path of its inverse, which makes detailed balance hold path by path. A proposal that cannot
-be made, leads out of the support of p0 or changes nothing leaves the chain where it is and costs
-no execution.
+From s, walk WALK steps on paper, each an ordinary Metropolis-Hastings step for pi* whose proposal
+is q(y | x), taken with probability
+
+    min(1, h(y) / h(x) * p0(y) / p0(x) * q(x | y) / q(y | x))
+
+Run where the walk ends, s', and move there with probability
+
+    min(1, r),    r = exp((E(s') - E(s)) / T) * w(s) / w(s') * h(s) / h(s')
+
+The walk is reversible with respect to pi*, and r is pi / pi* of s' by that of s, so the chain keeps
+pi whatever h is, good or bad, learned or not: a bad h costs executions. A step on paper takes a
+thousandth of an execution, so the walk may be long, and goes to where much is promised as far as
+the reference measure lets it. `Proposal.log_ratio` is the last factor, exact for the path that the
+operator took, paired with the path of its inverse, which makes detailed balance hold path by path.
+A step that cannot be made, leads out of the support of p0 or changes nothing stays; a walk that
+ends where it began leaves the chain where it is and costs no execution.
 
 What is exact and what adapts: the kernel of every single step leaves the target *of that step*
 alone. Three things change between steps, each by less and less: counts (the n-th execution moves a
@@ -52,7 +61,7 @@ from rondo.search.sampler import Feedback, RecordingSampler, SearchState, on_bac
 from rondo.search.starts import LOOKED_AT, Starts
 from rondo.search.tiers import LearnedTiers
 from rondo.sequences.distribution import draw
-from rondo.sequences.mutate import MutationContext, Proposal, mutate
+from rondo.sequences.mutate import MutationContext, mutate
 from rondo.sequences.step import Sequence
 
 TEMPERATURE = 2.0
@@ -68,8 +77,11 @@ LEAST_STAY = 1
 STAY_FADE = 0.6
 """How much of a chain's record is left after another of its executions."""
 
-SHARPNESS = 2.0
-"""How much the promise of a proposal decides whether it runs: h is the promise to this power."""
+SHARPNESS = 8.0
+"""How far walks are drawn to what promises much: h is the promise to this power."""
+
+WALK = 128
+"""Steps on paper for each execution: some 20 milliseconds, where an execution takes hundreds."""
 
 CLIMB = 0.5
 """How often a back end's turn goes to a sequence that showed something new on the one before."""
@@ -83,8 +95,8 @@ ALARM_COST = 2.0
 STACK = (0.3, 0.25, 0.15, 0.1, 0.1, 0.1)
 """How often a proposal is made of one, two ... mutations, whatever the sequence is."""
 
-MOST_IDLE_MOVES = 1000
-"""A chain that cannot propose anything new in so many moves restarts."""
+MOST_IDLE_WALKS = 30
+"""A chain whose walks all end where they began restarts after so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +114,7 @@ class ChainState:
 class Chain:
     """One chain on one back end; `state` is None until a first execution puts it somewhere.
 
-    `moves` counts steps of the chain, also those that needed no execution, `fruitless` the
+    `moves` counts walks of the chain, also those that needed no execution, `fruitless` the
     executions since it last showed something new, `stuck` those since it last moved. `found` and
     `spent` are its discoveries and work, both fading; `way` is how it was started, until the first
     execution has shown what that was worth.
@@ -124,14 +136,13 @@ class Chain:
 class _Pending:
     """A proposal on its way; `operators` are none for the first sequence after a restart.
 
-    `log_first` is the logarithm of r1, the ratio of the first stage.
+    `log_gain` is the logarithm of h(s') / h(s), as the walk weighed them.
     """
 
     chain: Chain
     operators: tuple[str, ...]
-    log_ratio: float
     log_prior: float
-    log_first: float = 0.0
+    log_gain: float = 0.0
 
 
 class MarkovSampler(RecordingSampler):
@@ -152,18 +163,22 @@ class MarkovSampler(RecordingSampler):
         learn: bool = True,
         stack: tuple[float, ...] = STACK,
         sharpness: float = SHARPNESS,
+        walk: int = WALK,
         looked_at: int = LOOKED_AT,
         weigh_work: bool = True,
     ) -> None:
         """Make a sampler.
 
         `patience` None never restarts, `learn` False keeps the first mix, `sharpness` 0 makes every
-        promise equal for the chains and `looked_at` 1 for their starts, and without `weigh_work`
-        all executions count alike. `tier_weights` fixes the shares of back ends, else learned.
+        promise equal for the walks and `looked_at` 1 for the starts, `walk` is how many steps on
+        paper a chain takes between two executions, and without `weigh_work` all executions count
+        alike. `tier_weights` fixes the shares of back ends, else learned.
         """
         super().__init__(state, seed=seed, backends=backends, tier_weights=tier_weights)
         if not temperature > 0:
             raise ValueError(f"the temperature must be positive, not {temperature}")
+        if walk < 1:
+            raise ValueError(f"a walk takes a step or more, not {walk}")
         self.learned_tiers = LearnedTiers(backends) if tier_weights is None else None
         self.tiers = self.learned_tiers or self.tiers
         self.temperature = temperature
@@ -171,6 +186,7 @@ class MarkovSampler(RecordingSampler):
         self.learn = learn
         self.stack = stack
         self.sharpness = sharpness
+        self.walk = walk
         self.weigh_work = weigh_work
         self.mix = ProposalMix()
         self.forecast = Forecast(backends)
@@ -179,7 +195,7 @@ class MarkovSampler(RecordingSampler):
         self.restarts = 0
         self._turns = dict.fromkeys(backends, 0)
         self._pending: dict[Sequence, deque[_Pending]] = {}
-        self._climbers: dict[int, deque[Sequence]] = {backend: deque() for backend in backends}
+        self._climbers: dict[int, list[Sequence]] = {backend: [] for backend in backends}
 
     # ---------------------------------------------------------------------------------- proposing
 
@@ -192,12 +208,17 @@ class MarkovSampler(RecordingSampler):
         return sequence
 
     def _climb(self, chain: Chain) -> tuple[Sequence, _Pending] | None:
-        """Start `chain` anew on a sequence that showed something on the back end before, maybe."""
+        """Start `chain` anew on a sequence that showed something on the back end before, maybe.
+
+        Of those that wait the one goes that promises most for its work there: what was new on a
+        cheap back end can take a minute on a dear one.
+        """
         waiting = self._climbers[chain.backend]
         if not waiting or self.rng.random() >= CLIMB:
             return None
         self._leave(chain, way="")
-        sequence = on_backend(waiting.pop(), chain.backend)
+        sequence = self.forecast.best(waiting)
+        waiting.remove(sequence)
         # Caches on disk are worth more there than where it comes from.
         drawn = self.state.distribution.sample_options(self.rng, backends=(chain.backend,))
         sequence = replace(sequence, options=replace(sequence.options, cache=drawn.cache))
@@ -222,31 +243,38 @@ class MarkovSampler(RecordingSampler):
                 return start, self._first(chain, start)
             chain.state = start
         context = self._context(chain)
-        stood = self._promise(chain.state.sequence)
-        for _ in range(MOST_IDLE_MOVES):
-            count = 1 + draw(self.rng, self.stack)
-            proposal = mutate(chain.state.sequence, self.rng, context, count=count)
+        for _ in range(MOST_IDLE_WALKS):
+            reached, prior, operators = self._walk(chain.state, context)
             chain.moves += 1
-            prior = self._weigh(proposal, chain.state)
-            if prior == -math.inf:
-                continue
-            gain = self._promise(proposal.sequence) - stood
-            first = gain + prior - chain.state.log_prior + proposal.log_ratio
-            if first >= 0 or self.rng.random() < math.exp(first):
-                pending = _Pending(chain, proposal.operators, proposal.log_ratio, prior, first)
-                return proposal.sequence, pending
+            if reached != chain.state.sequence:
+                gain = self._promise(reached) - self._promise(chain.state.sequence)
+                return reached, _Pending(chain, operators, prior, gain)
         fresh = self._draw(chain)
         self._leave(chain, way="")
         return fresh, self._first(chain, fresh)
 
-    def _first(self, chain: Chain, sequence: Sequence) -> _Pending:
-        return _Pending(chain, (), 0.0, self.state.distribution.log_prior(sequence))
+    def _walk(
+        self, state: ChainState, context: MutationContext
+    ) -> tuple[Sequence, float, tuple[str, ...]]:
+        """Walk `walk` steps of the surrogate chain; return where, its log-prior, what moved it."""
+        here, prior, promise = state.sequence, state.log_prior, self._promise(state.sequence)
+        moved: list[str] = []
+        for _ in range(self.walk):
+            proposal = mutate(here, self.rng, context, count=1 + draw(self.rng, self.stack))
+            if proposal.log_ratio == -math.inf or proposal.sequence == here:
+                continue
+            there = self.state.distribution.log_prior(proposal.sequence)
+            if there == -math.inf:
+                continue
+            promised = self._promise(proposal.sequence)
+            ratio = promised - promise + there - prior + proposal.log_ratio
+            if ratio >= 0 or self.rng.random() < math.exp(ratio):
+                here, prior, promise = proposal.sequence, there, promised
+                moved += proposal.operators
+        return here, prior, tuple(moved)
 
-    def _weigh(self, proposal: Proposal, state: ChainState) -> float:
-        """Return the log-prior of a proposal, -inf when the chain stays where it is anyway."""
-        if proposal.log_ratio == -math.inf or proposal.sequence == state.sequence:
-            return -math.inf
-        return self.state.distribution.log_prior(proposal.sequence)
+    def _first(self, chain: Chain, sequence: Sequence) -> _Pending:
+        return _Pending(chain, (), self.state.distribution.log_prior(sequence))
 
     def _promise(self, sequence: Sequence) -> float:
         """Return log h of `sequence`."""
@@ -299,12 +327,15 @@ class MarkovSampler(RecordingSampler):
         known = math.fsum(math.log(max(1, self.state.alarms[alarm])) for alarm in state.alarms)
         return self.state.ledger.energy(state.behaviours) - ALARM_COST * known
 
-    def log_acceptance(self, old: ChainState, new: ChainState, log_ratio: float) -> float:
-        """Return the logarithm of the acceptance ratio r from `old` to `new`, before the min."""
+    def log_acceptance(self, old: ChainState, new: ChainState, log_gain: float) -> float:
+        """Return the logarithm of the acceptance ratio r from `old` to `new`, before the min.
+
+        `log_gain` is log h(new) - log h(old).
+        """
         gain = (self.energy(new) - self.energy(old)) / self.temperature
         if self.weigh_work:
             gain -= math.log(new.work / old.work)
-        return gain + new.log_prior - old.log_prior + log_ratio
+        return gain - log_gain
 
     def observe(
         self,
@@ -342,8 +373,8 @@ class MarkovSampler(RecordingSampler):
         chain.pending = False
         accepted = True
         if chain.state is not None and pending.operators:
-            log_ratio = self.log_acceptance(chain.state, reached, pending.log_ratio)
-            accepted = self.rng.random() < math.exp(min(0.0, log_ratio - pending.log_first))
+            log_ratio = self.log_acceptance(chain.state, reached, pending.log_gain)
+            accepted = self.rng.random() < math.exp(min(0.0, log_ratio))
             self.mix.observe(pending.operators, found=found, work=reached.work)
         if accepted:
             chain.state = reached
@@ -365,10 +396,10 @@ class MarkovSampler(RecordingSampler):
             self.learned_tiers.note(backend, found, work)
         above = [each for each in self.tiers.backends if each > backend]
         if climbs and above:
-            waiting = self._climbers[min(above)]
-            waiting.append(sequence)
-            if len(waiting) > CLIMBERS:
-                waiting.popleft()
+            next_one = min(above)
+            waiting = self._climbers[next_one]
+            waiting.append(on_backend(sequence, next_one))
+            del waiting[:-CLIMBERS]
 
     def note_lines(self, sequence: Sequence, count: int) -> None:
         """Credit the parts of `sequence` with lines that no execution had reached."""

@@ -18,8 +18,9 @@ from rondo.search.yields import Yields
 TIME_SHARES = (0.6, 0.3, 0.1)
 """Share of the time for the cheapest back end, the next one ...; any others get the last."""
 
-NOMINAL_COSTS = (1.0, 2.5, 8.0)
-"""What an execution costs on each, relative to the cheapest. The dearest tier compiles kernels."""
+NOMINAL_COSTS = (1.0, 2.5, 12.0)
+"""What the same work costs on each, relative to the cheapest: CPU seconds in campaigns of ten
+minutes, torch 2.13. The dearest tier compiles kernels."""
 
 
 def default_tier_weights(backends: Iterable[int]) -> dict[int, float]:

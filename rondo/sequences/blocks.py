@@ -36,7 +36,12 @@ class BlockLibrary:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self._shelves: dict[int, dict[Needs, _Shelf]] = {length: {} for length in BLOCK_LENGTHS}
+        # By length, then by one of the targets that are needed: a subject serves few of them, so
+        # looking below these finds all that may fit without asking every shelf.
+        self._shelves: dict[int, dict[str, dict[Needs, _Shelf]]] = {
+            length: {} for length in BLOCK_LENGTHS
+        }
+        self._ambient = {target.name for target in vocabulary.ambient}
 
     def add(self, sequence: Sequence) -> None:
         """Add every block of `sequence`."""
@@ -44,7 +49,9 @@ class BlockLibrary:
         for length in BLOCK_LENGTHS:
             for start in range(len(sequence.steps) - length + 1):
                 block = sequence.steps[start : start + length]
-                shelf = self._shelves[length].setdefault(_needs(block, shape), _Shelf())
+                needs = _needs(block, shape)
+                shelves = self._shelves[length].setdefault(self._aisle(needs[1]), {})
+                shelf = shelves.setdefault(needs, _Shelf())
                 shelf.blocks.append(block)
                 shelf.counts[block] += 1
 
@@ -71,11 +78,19 @@ class BlockLibrary:
     def _catalogue(self, length: int, subject: SubjectSpec) -> list[_Shelf]:
         shape = self._shape(subject)
         served = {target.name for target in targets_of(subject, self.vocabulary)}
+        aisles = self._shelves[length]
         return [
             shelf
-            for (needed, targets), shelf in self._shelves[length].items()
+            for name in ("", *sorted(served & aisles.keys()))
+            for (needed, targets), shelf in aisles.get(name, {}).items()
             if needed in (None, shape) and targets <= served
         ]
+
+    def _aisle(self, targets: frozenset[str]) -> str:
+        """Return the target that a block is looked for under, "" if it needs none: rather one of
+        its own than an ambient one, which every subject serves.
+        """
+        return min(targets - self._ambient or targets, default="")
 
 
 def _needs(block: Block, shape: Shape) -> Needs:

@@ -14,11 +14,13 @@ draws of twelve operands would practically never write them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Many
-from dataclasses import dataclass
-from operator import ne
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from operator import attrgetter, getitem, ne
 from random import Random
+from typing import TypeAlias
 
 from rondo.sequences.step import (
     CALL_CHOICES,
@@ -93,6 +95,9 @@ SMALLEST_SHARE = 0.75
 """Share of the architecture that does nothing. On torch a sequence over it costs a fifth of one
 over a real architecture, and most bugs hang on constructs alone."""
 
+MODELS = 2048
+"""Subjects whose models are kept: chains come by thousands on paper and stay with few."""
+
 SEEDS = 256
 USUAL_SEED = 0.75
 LENGTH_DECAY = 0.86
@@ -116,9 +121,23 @@ def draw_from(rng: Random, probabilities: Mapping[str, float]) -> str:
     return rng.choices(tuple(probabilities), tuple(probabilities.values()))[0]
 
 
+_operands_of = attrgetter(*CALL_CHOICES)
+
+Row: TypeAlias = tuple[int, ...] | None
+"""The slots of a call; None for a change."""
+
+
 def slots_of(call: Call) -> tuple[int, ...]:
     """Return a call as one row of indexes: its operands, then its sizes."""
-    return (*(getattr(call, name) for name in CALL_CHOICES), *call.sizes)
+    operands: tuple[int, ...] = _operands_of(call)
+    return operands + call.sizes
+
+
+def rows_of(steps: Iterable[Step]) -> list[Row]:
+    """Return the row of each step. The chains weigh hundreds of sequences for each that runs, so
+    rows are made once for a sequence, not once for each pair of its steps.
+    """
+    return [slots_of(step) if isinstance(step, Call) else None for step in steps]
 
 
 def call_of(slots: Many[int]) -> Call:
@@ -132,6 +151,16 @@ def action_log_density(target: TargetSpec, change: Change) -> float:
     return -math.log(len(target.actions) * target.actions[change.action].values)
 
 
+@cache
+def changes_to(target: TargetSpec) -> tuple[Change, ...]:
+    """Return every change that can be made to `target`."""
+    return tuple(
+        Change(target.name, number, value)
+        for number, action in enumerate(target.actions)
+        for value in range(action.values)
+    )
+
+
 def sample_action(rng: Random, target: TargetSpec) -> Change:
     """Return a change to `target`: its action uniform, then its value uniform."""
     action = rng.randrange(len(target.actions))
@@ -143,14 +172,13 @@ class SubjectModel:
     """What a subject lets steps say, with probabilities.
 
     `slots` holds one row of probabilities per operand and dimension of a call, `live` the slots
-    that have a choice and a meaning, `targets` what changes can be made to.
+    that have a choice and a meaning, `targets` what changes can be made to, by `weights`.
     """
 
     slots: tuple[tuple[float, ...], ...]
     live: tuple[int, ...]
     targets: dict[str, TargetSpec]
     weights: dict[str, float]
-    changes: tuple[Change, ...]
 
 
 class StepDistribution:
@@ -165,14 +193,11 @@ class StepDistribution:
         self.calls = calls
         self.echo = echo
         self.poke = POKE if echo else 0.0
-        self._models: dict[tuple[str, tuple[str, ...]], SubjectModel] = {}
+        self._model = lru_cache(MODELS)(self._build_model)
 
     def model(self, subject: SubjectSpec) -> SubjectModel:
-        """Return what `subject` lets steps say (the same object each time)."""
-        key = (subject.architecture, subject.constructs)
-        if key not in self._models:
-            self._models[key] = self._build_model(subject)
-        return self._models[key]
+        """Return what `subject` lets steps say."""
+        return self._model(subject if not subject.seed else replace(subject, seed=0))
 
     def _build_model(self, subject: SubjectSpec) -> SubjectModel:
         vocabulary = self.vocabulary
@@ -198,12 +223,6 @@ class StepDistribution:
             tuple(live),
             targets,
             _target_weights(targets, vocabulary),
-            tuple(
-                Change(target.name, number, value)
-                for target in targets.values()
-                for number, action in enumerate(target.actions)
-                for value in range(action.values)
-            ),
         )
 
     # ---------------------------------------------------------------------------------- sampling
@@ -258,15 +277,21 @@ class StepDistribution:
 
     def log_density(self, step: Step, subject: SubjectSpec, others: Many[Step] = ()) -> float:
         """Return the exact log-probability that `sample` returns `step`."""
-        model = self.model(subject)
-        density = self._fresh_density(model, step)
+        (row,) = rows_of((step,))
+        return self._log_density(self.model(subject), step, row, others, rows_of(others))
+
+    def _log_density(
+        self, model: SubjectModel, step: Step, row: Row, others: Many[Step], rows: list[Row]
+    ) -> float:
+        """Return the same, given the rows of the steps."""
+        density = self._fresh_density(model, step, row)
         if others:
-            echoes = self._mean_echo_density(model, step, others)
+            echoes = self._mean_echo_density(model, step, row, others, rows)
             density = (1 - self.echo) * density + self.echo * echoes
-        repeatable = self._repeatable(others)
-        if repeatable:
-            share = repeatable.count(step) / len(repeatable)
-            density = (1 - self.poke) * density + self.poke * share
+            calls = len(rows) - rows.count(None)
+            if calls and rows[-1] is None:
+                share = rows.count(row) / calls if row is not None else 0.0
+                density = (1 - self.poke) * density + self.poke * share
         return math.log(density) if density else -math.inf
 
     def call_probability(self, subject: SubjectSpec, others: Many[Step] = ()) -> float:
@@ -280,49 +305,54 @@ class StepDistribution:
         usual = (1 - self.echo) * fresh + self.echo * share
         return (1 - self.poke) * usual + self.poke if self._repeatable(others) else usual
 
-    def _fresh_density(self, model: SubjectModel, step: Step) -> float:
+    def _fresh_density(self, model: SubjectModel, step: Step, row: Row) -> float:
         if isinstance(step, Change):
             target = model.targets.get(step.target)
             if target is None:
                 return 0.0
             weight = model.weights[step.target] * math.exp(action_log_density(target, step))
             return (1 - self.calls) * weight
-        slots = slots_of(step)
-        if len(slots) != len(model.slots):
+        if row is None or len(row) != len(model.slots):
             return 0.0
-        chosen = (row[value] for row, value in zip(model.slots, slots, strict=True))
-        return math.prod(chosen) * (self.calls if model.targets else 1.0)
+        return math.prod(map(getitem, model.slots, row)) * (self.calls if model.targets else 1.0)
 
-    def _mean_echo_density(self, model: SubjectModel, step: Step, others: Many[Step]) -> float:
+    @staticmethod
+    def _mean_echo_density(
+        model: SubjectModel, step: Step, row: Row, others: Many[Step], rows: list[Row]
+    ) -> float:
         """Return the density of an echo of one of `others`, as `_sample_other` picks it."""
-        densities = [self._echo_density(model, step, other) for other in others]
-        mean = sum(densities) / len(others)
-        of_calls = [
-            density
-            for density, other in zip(densities, others, strict=True)
-            if isinstance(other, Call)
-        ]
-        if not of_calls:
-            return mean
-        return ECHOED_CALLS * sum(of_calls) / len(of_calls) + (1 - ECHOED_CALLS) * mean
-
-    def _echo_density(self, model: SubjectModel, step: Step, other: Step) -> float:
+        calls = len(rows) - rows.count(None)
         if isinstance(step, Change):
-            if not isinstance(other, Change) or step.target not in model.targets:
-                return 0.0
-            if (step.target, step.action) != (other.target, other.action):
-                return 0.0
-            values = model.targets[step.target].actions[step.action].values
-            return EXACT * (step == other) + (1 - EXACT) / values
-        if isinstance(other, Change) or len(step.sizes) != len(other.sizes):
+            total = sum(_change_echo_density(model, step, other) for other in others)
+            share = 1 - ECHOED_CALLS if calls else 1.0
+            return share * total / len(others)
+        if row is None or not calls:
             return 0.0
-        slots = slots_of(step)
-        differing = [number for number, pair in enumerate(map(ne, slots, slots_of(other))) if pair]
-        if len(differing) > 1:
-            return 0.0
-        varied = differing or range(len(slots))
-        again = sum(model.slots[number][slots[number]] for number in varied) / len(slots)
-        return EXACT * (not differing) + (1 - EXACT) * again
+        total = sum(_call_echo_density(model, row, other) for other in rows if other is not None)
+        return ECHOED_CALLS * total / calls + (1 - ECHOED_CALLS) * total / len(others)
+
+
+def _change_echo_density(model: SubjectModel, change: Change, other: Step) -> float:
+    """Return the probability that an echo of `other` is `change`."""
+    if not isinstance(other, Change) or change.target not in model.targets:
+        return 0.0
+    if (change.target, change.action) != (other.target, other.action):
+        return 0.0
+    values = model.targets[change.target].actions[change.action].values
+    return EXACT * (change == other) + (1 - EXACT) / values
+
+
+def _call_echo_density(model: SubjectModel, row: tuple[int, ...], other: tuple[int, ...]) -> float:
+    """Return the probability that an echo of the call `other` is the call `row`, as slots."""
+    if row == other:
+        return EXACT + (1 - EXACT) * sum(map(getitem, model.slots, row)) / len(row)
+    if len(row) != len(other):
+        return 0.0
+    differing = list(map(ne, row, other))
+    if sum(differing) > 1:
+        return 0.0
+    slot = differing.index(True)
+    return (1 - EXACT) * model.slots[slot][row[slot]] / len(row)
 
 
 def _architecture_shares(vocabulary: Vocabulary) -> dict[str, float]:
@@ -451,8 +481,10 @@ class SequenceDistribution(StepDistribution):
         subject = sequence.subject
         total = math.log(self._lengths[len(steps) - 1])
         total += self._subject_log_density(subject) + self._options_log_density(sequence.options)
+        model, rows = self.model(subject), rows_of(steps)
         for position, step in enumerate(steps):
-            total += self.log_density(step, subject, steps[:position])
+            before = steps[:position]
+            total += self._log_density(model, step, rows[position], before, rows[:position])
         return total - math.log(self.call_probability(subject, steps[:-1]))
 
     def _subject_log_density(self, subject: SubjectSpec) -> float:

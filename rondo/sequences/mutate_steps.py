@@ -14,7 +14,7 @@ from collections import Counter
 from random import Random
 
 from rondo.sequences.blocks import BLOCK_LENGTHS
-from rondo.sequences.distribution import call_of, slots_of
+from rondo.sequences.distribution import call_of, changes_to, slots_of
 from rondo.sequences.proposal import MutationContext, Proposal
 from rondo.sequences.step import Change, Sequence, Step
 
@@ -164,21 +164,15 @@ def redirect_change(sequence: Sequence, rng: Random, context: MutationContext) -
         return None
     position, scope = rng.choice(places), rng.choice(CHANGE_SCOPES)
     old = sequence.steps[position]
+    assert isinstance(old, Change), f"{old} is no change"
+    targets = context.distribution.model(sequence.subject).targets
     others = [
         change
-        for change in context.distribution.model(sequence.subject).changes
-        if change != old and _shares(change, old, scope)
+        for target in (targets.values() if scope == "target" else (targets[old.target],))
+        for change in changes_to(target)
+        if change != old and (scope != "value" or change.action == old.action)
     ]
     if not others:
         return None
     steps = _with(sequence.steps, position, rng.choice(others))
     return Proposal(sequence.with_steps(steps), ("redirect_change",), 0.0)
-
-
-def _shares(change: Change, old: Step, scope: str) -> bool:
-    """Tell whether both changes lie in one class of `scope`; the classes make a partition."""
-    assert isinstance(old, Change), f"{old} is no change"
-    if scope == "target":
-        return True
-    same_target = change.target == old.target
-    return same_target and (scope == "action" or change.action == old.action)

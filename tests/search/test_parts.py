@@ -16,7 +16,8 @@ def test_default_weights_give_each_tier_its_share_of_the_time() -> None:
     weights = TierSchedule((0, 1, 2)).weights
     times = [weights[tier] * NOMINAL_COSTS[tier] for tier in range(3)]
     assert [time / sum(times) for time in times] == pytest.approx(TIME_SHARES)
-    assert default_tier_weights((2, 7)) == {2: 0.1 / 8, 7: 0.1 / 8}
+    dear = 0.1 / NOMINAL_COSTS[2]
+    assert default_tier_weights((2, 7)) == {2: dear, 7: dear}
 
 
 def test_tiers_are_drawn_by_weight_and_weights_may_change() -> None:
