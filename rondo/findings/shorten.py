@@ -8,7 +8,8 @@ which keeps a sequence that holds two bugs on the one it started from; when noth
 way, the next rounds let the exposing step change too. The last ones follow the bug to a more
 telling place or effect, or to fewer steps, as long as one of its places differs still: what differs
 in a buffer alone at low precision differs in the output as well at full precision, and is one bug.
-So is what shows in a generator's state alone once something else has made the output not depend on
+So is what shows in the state of one construct when another is changed, and elsewhere without it,
+what shows in a generator's state alone once something else has made the output not depend on
 what it drew, and what is another number or another dtype depending on which stale object is looked
 at.
 
@@ -229,7 +230,19 @@ class Shortener:
         now = (len(self.best.steps), *_telling(own))
         if (len(candidate.steps), *_telling(told)) >= now:
             return False
-        return bool(_places(alarm) & _places(self.alarm))
+        return bool(_places(alarm) & _places(self.alarm)) or self._downstream(candidate, alarm)
+
+    def _downstream(self, candidate: Sequence, alarm: Alarm) -> bool:
+        """Whether only a bystander is gone, in whose state the bug of another construct showed.
+
+        A running mean is wrong when a stale construct in front of it is, and the output is right
+        again behind it: without the bystander, the same change exposes the bug elsewhere.
+        """
+        told, own = alarm.identity, self.identity
+        if (told.exposing, told.effect) != (own.exposing, own.effect):
+            return False
+        left, before = candidate.subject.constructs, self.best.subject.constructs
+        return set(left) < set(before) and own.exposing.partition(".")[0] in left
 
     def _shallower(self, candidate: Sequence, shown: Showing) -> bool:
         """Whether a drop of retained state went, and with it the layer that the bug lies in."""
