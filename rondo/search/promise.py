@@ -2,7 +2,7 @@
 
 The key insight: sequences are drawn in a millisecond and run in hundreds, so it pays to look at
 several and run the one that promises most. The forecast need not be good. It only chooses among
-draws, and every chain corrects for it exactly (delayed acceptance, see `mcmc`).
+draws, and every chain corrects for it exactly (see `mcmc`).
 
 Discoveries are taken for a sum over features, each with a rate of its own. When an execution has
 found k new behaviours, its features share k in proportion to what was expected of each - one step
