@@ -11,9 +11,15 @@ The first word of a feature is its class; features of a class start out alike.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rondo.sequences.step import CALL_CHOICES, OPTION_CHOICES, Call, Change, Sequence, Step
 
 OPERANDS = (*CALL_CHOICES, "sizes")
+
+KEPT = 4096
+"""Calls, and pairs of calls, whose features are kept: walks on paper see the same ones again."""
+
 SILENT = frozenset({"value_seed"})
 """Operands that change numbers and nothing that a compiler looks at."""
 
@@ -38,7 +44,7 @@ def features_of(sequence: Sequence) -> tuple[str, ...]:
             found.append(f"change {step.target}.{step.action}.{step.value}")
         else:
             calls += 1
-            found += [f"operand {text}" for text in _unusual(step)]
+            found += _unusual(step)
             if isinstance(before, Change):
                 found.append(f"after {before.target}.{before.action}")
             if call is not None:
@@ -49,15 +55,17 @@ def features_of(sequence: Sequence) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _unusual(call: Call) -> list[str]:
+@lru_cache(KEPT)
+def _unusual(call: Call) -> tuple[str, ...]:
     """Return the operands of `call` that are not at their usual choice, with the choice."""
-    return [
-        f"{name}={getattr(call, name)}"
+    return tuple(
+        f"operand {name}={getattr(call, name)}"
         for name in CALL_CHOICES
         if name not in SILENT and getattr(call, name)
-    ]
+    )
 
 
+@lru_cache(KEPT)
 def _difference(first: Call, second: Call) -> str:
     """Return the names of the operands in which two calls differ."""
     return ",".join(
