@@ -39,7 +39,7 @@ def cli_page() -> str:
     context = click.Context(main, info_name="rondo", max_content_width=WIDTH, terminal_width=WIDTH)
     for path, command, inner in commands(main, context):
         parts.append(f"## {path}\n\n```text\n{command.get_help(inner).rstrip()}\n```\n")
-    parts.append(f"## python -m rondo.fuzz\n\n```text\n{help_text().rstrip()}\n```\n")
+    parts.append(f"## python -m rondo.fuzz, rondo fuzz\n\n```text\n{help_text().rstrip()}\n```\n")
     parts.append(f"## Fuzz targets\n\n```text\n{HELP.rstrip()}\n```\n")
     return "\n".join(parts)
 

@@ -92,6 +92,7 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
             )
             executors[0].start()
         except StoppedError:
+            status.info("stopped before anything ran")
             return SIGNALLED + stop.signal
         opened = open_search(settings, server.vocabulary, scope, member, status.info)
         keeper = open_keeper(settings, server.folder, scope, member, artifacts, opened)
@@ -108,6 +109,7 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
             keeper=keeper,
             turns=turns,
         )
+        earlier = campaign.stats.findings
         stop.start_clock(settings.total_seconds)
         try:
             campaign.run()
@@ -119,7 +121,7 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
                     status.info(line)
     if stop.signal:
         return SIGNALLED + stop.signal
-    return settings.error_exitcode if campaign.stats.findings else EXIT_OK
+    return settings.error_exitcode if campaign.stats.findings > earlier else EXIT_OK
 
 
 def _other_mode(settings: Settings) -> int:

@@ -158,10 +158,14 @@ class Campaign:
             threading.Thread(target=self._serve, args=(slot,), name=f"slot {slot.number}")
             for slot in self.slots[1:]
         ]
+        started = []
         for thread in others:
+            if self.stop.requested:
+                break
             thread.start()
+            started.append(thread)
         self._serve(self.slots[0])
-        for thread in others:
+        for thread in started:
             while thread.is_alive():
                 thread.join(JOIN_SECONDS)
         self.progress.register.reopen()

@@ -35,14 +35,23 @@ class Flag:
     switch: bool = False
 
 
-def _whole(least: int) -> Callable[[str], int]:
+MOST_WORKERS = 4096
+"""Of one campaign, those on a cluster included: more is a slip of the finger."""
+
+
+def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
     def parse(text: str) -> int:
         number = int(text)
         if number < least:
             raise ValueError(f"at least {least}")
+        if most is not None and number > most:
+            raise ValueError(f"at most {most}")
         return number
 
     return parse
+
+
+_workers = _whole(0, MOST_WORKERS)
 
 
 def _seconds(text: str) -> float:
@@ -79,9 +88,13 @@ LIBFUZZER_FLAGS = {
         "runs", _whole(UNLIMITED), "executions in all, those of the corpus included (-1: no limit)"
     ),
     "max_total_time": Flag("max_total_time", _seconds, "seconds in all (0: no limit)"),
-    "workers": Flag("workers", _whole(0), "workers at once (1; with -jobs: half the cores)"),
-    "jobs": Flag("jobs", _whole(0), "as many times -runs and -max_total_time, in one campaign (1)"),
-    "fork": Flag("fork", _whole(0), "the same as -workers, as libFuzzer's fork mode has it"),
+    "workers": Flag("workers", _workers, "workers at once (1; with -jobs: half the cores)"),
+    "jobs": Flag(
+        "jobs",
+        _workers,
+        "as many times -runs and -max_total_time, in one campaign (1)",
+    ),
+    "fork": Flag("fork", _workers, "the same as -workers, as libFuzzer's fork mode has it"),
     "merge": Flag("merge", _zero_or_one, "1: add what the other folders show to the first"),
     "minimize_crash": Flag("minimize_crash", _zero_or_one, "1: shorten the file that is given"),
     "seed": Flag("seed", _whole(0), "seed of every random choice (0: a new one each time)"),
@@ -124,7 +137,7 @@ CORPUS, FINDINGS = "corpus", "findings"
 """The parts of a --campaign folder that its flags stand for."""
 HELP_FLAGS = ("-h", "--help", "-help=1", "-help")
 
-USAGE = "usage: python -m rondo.fuzz [flags] CORPUS [more folders or files]"
+USAGE = "usage: python -m rondo.fuzz [flags] CORPUS|--campaign=FOLDER [more folders or files]"
 
 
 def help_text() -> str:
@@ -133,7 +146,11 @@ def help_text() -> str:
     lines += [f"  -{name:<18}{flag.help}" for name, flag in LIBFUZZER_FLAGS.items()]
     lines += ["", "Rondo's own:"]
     lines += [f"  --{name:<17}{flag.help}" for name, flag in OWN_FLAGS.items()]
-    lines += ["", "Exit codes: 0 done, 2 bad input, 3 no worker, 130 Ctrl-C, 143 SIGTERM."]
+    lines += [
+        "",
+        "Exit codes: 0 done, or -error_exitcode after a new finding; 2 bad input,",
+        "3 no worker, 4 disk full or --max-disk reached, 130 Ctrl-C, 143 SIGTERM.",
+    ]
     return "\n".join(lines)
 
 

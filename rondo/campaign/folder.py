@@ -20,6 +20,7 @@ import fcntl
 import json
 import math
 import os
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, get_type_hints
@@ -30,7 +31,7 @@ from rondo.drafts import sweep
 from rondo.errors import RondoError
 from rondo.findings.reproducer import write_atomically
 
-MEMBERS = "members"
+MEMBERS, LOCK = "members", "lock"
 LOOSE = frozenset(
     {
         *("runs", "max_total_time", "workers", "jobs", "fork", "timeout", "rss_limit_mb", "batch"),
@@ -92,7 +93,11 @@ class Member:
         return [path for path in members_of(self.folder.parents[1]) if path != self.folder]
 
     def close(self) -> None:
-        """Let somebody else have it."""
+        """Let somebody else have it; one that never began leaves nothing."""
+        if not self.settings_file.exists():
+            with suppress(OSError):
+                (self.folder / LOCK).unlink()
+                self.folder.rmdir()
         self._lock.close()
 
 
@@ -106,7 +111,7 @@ def members_of(campaign: Path) -> list[Path]:
 
 def _locked(folder: Path) -> IO[bytes] | None:
     """Return the open lock of `folder`, None when its process lives."""
-    lock = open(folder / "lock", "ab")  # noqa: SIM115 (held for as long as the process lives)
+    lock = open(folder / LOCK, "ab")  # noqa: SIM115 (held for as long as the process lives)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from random import Random
 from typing import Any
@@ -152,11 +153,19 @@ class Reader:
 
     def _record(self, number: int, module: str, name: str, *named: Any) -> Any:
         kind = _known_class(module, name)
+        if missing := _declared(kind) - set(named[::2]):
+            raise GraphError(f"of another version of Rondo: a {name} has no {min(missing)}")
         made = object.__new__(kind)
         self._made[number] = made
         for field, value in zip(named[::2], named[1::2], strict=True):
             object.__setattr__(made, field, self.read(value))
         return made
+
+
+def _declared(kind: type) -> set[str]:
+    """Return the fields that every record of a class has."""
+    slots = {name for each in kind.__mro__ for name in getattr(each, "__slots__", ())}
+    return slots | ({each.name for each in fields(kind)} if is_dataclass(kind) else set())
 
 
 def _known_class(module: str, name: str) -> Any:

@@ -35,7 +35,7 @@ from rondo.sequences.distribution import SequenceDistribution
 from rondo.sequences.vocabulary import Vocabulary
 
 FORMAT = "rondo-checkpoint"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 SUM = 16
 """Bytes of the checksum in front."""
 SECONDS = 30.0

@@ -7,6 +7,8 @@ import importlib
 from rondo.errors import UnknownFrameworkError
 from rondo.frameworks.base import Framework
 from rondo.frameworks.registry import ADAPTERS, load_framework
+from rondo.sequences.vocabulary import Vocabulary
+from rondo.subjects.user import load_subject
 
 
 def load(name: str) -> Framework:
@@ -24,3 +26,14 @@ def load(name: str) -> Framework:
     if not (isinstance(adapter, type) and issubclass(adapter, Framework)):
         raise UnknownFrameworkError(name, sorted(ADAPTERS))
     return adapter()
+
+
+def load_vocabulary(name: str, subject: str = "") -> Vocabulary:
+    """Return what the sequences of an adapter are made of, your own model `subject` included.
+
+    Raises RondoError where one of both cannot be loaded.
+    """
+    framework = load(name)
+    if subject:
+        framework.add_subject(load_subject(subject))
+    return framework.vocabulary()

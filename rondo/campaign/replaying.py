@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os.path import basename
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,13 @@ from rondo.campaign.preload import check_preloads
 from rondo.campaign.workbench import framework_of, limits_for, run_showing
 from rondo.errors import ReproducerError
 from rondo.findings.bucket import find_alarm
-from rondo.findings.replay import Replayable, check_vocabulary, read, shown_alarm
+from rondo.findings.replay import (
+    Replayable,
+    check_vocabulary,
+    missing_preloads,
+    read,
+    shown_alarm,
+)
 from rondo.oracle.result import Alarm, Result
 from rondo.sequences.codec import decode
 from rondo.sequences.step import describe
@@ -67,12 +72,11 @@ def replay_file(
         alarm = find_alarm(result, recorded.identity, strict=False)
     else:
         alarm = shown_alarm(replayable, result)
-    given = {basename(path) for path in preloads}
     return Replayed(
         file,
         replayable,
         describe(decode(replayable.data, server.vocabulary), server.vocabulary),
         result,
         alarm,
-        tuple(name for name in (recorded.preloads if recorded else ()) if name not in given),
+        missing_preloads(replayable, preloads),
     )

@@ -112,6 +112,12 @@ class Server:
         os._exit(0)
 
 
+def _vanish(folder: Path) -> NoReturn:
+    """Remove the campaign's temporary files and end, before there is any worker."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run a server. Started by the driver, not by people."""
     parser = argparse.ArgumentParser(prog="rondo.campaign.server")
@@ -127,6 +133,9 @@ def main(arguments: list[str] | None = None) -> None:
 
     connection = socket.socket(fileno=options.connection)
     connection.set_inheritable(False)
+    # Loading takes seconds, and a driver may be killed meanwhile.
+    signal.signal(signal.SIGTERM, lambda *_: _vanish(options.folder))
+    die_with_parent(options.parent, signal.SIGTERM)
     try:
         framework = load(options.framework)
         framework.use_device(options.device, limit_mb=options.device_limit_mb)
@@ -140,13 +149,15 @@ def main(arguments: list[str] | None = None) -> None:
         if reason := framework.unforkable():
             raise DeviceError(reason)
     except RondoError as error:
-        wire.send(connection, {"error": str(error), "exit_code": error.exit_code})
+        with suppress(wire.WireError, OSError):
+            wire.send(connection, {"error": str(error), "exit_code": error.exit_code})
         sys.exit(error.exit_code)
     import rondo.campaign.worker  # noqa: F401  (before the fork, so that workers share it)
 
     server = Server(connection, framework, options.folder, tuple(options.preload))
     signal.signal(signal.SIGTERM, lambda *_: server.leave())
-    die_with_parent(options.parent, signal.SIGTERM)
+    if os.getppid() != options.parent:  # it died, and nobody may have told this handler
+        server.leave()
     hello = {"vocabulary": vocabulary, "trees": trees, "device": framework.device}
     wire.send(connection, hello)
     gc.collect()

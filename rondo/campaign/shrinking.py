@@ -80,6 +80,8 @@ def shrink_file(request: Request, stop: Stop, progress: Progress) -> Shrunk:
     when there is none yet.
     """
     replayable = read(request.file, framework=request.framework)
+    if request.out.resolve() == request.trials.resolve():
+        raise ArtifactError(f"{request.out} is where the trials are kept: write somewhere else")
     with (
         _alone(request.file),
         open_workbench(

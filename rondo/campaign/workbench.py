@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from os.path import basename
 from queue import SimpleQueue
 
 from rondo.campaign.executor import Executor
@@ -142,10 +141,3 @@ def limits_for(replayable: Replayable, seconds: float) -> Limits:
 def framework_of(replayable: Replayable, framework: str) -> str:
     """Return the adapter to load: the file's own, or one given as module:Class."""
     return framework if ":" in framework else replayable.framework
-
-
-def missing_preloads(replayable: Replayable, preloads: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of preloads that the reproducer was made with and that were not given."""
-    given = {basename(path) for path in preloads}
-    recorded = replayable.reproducer
-    return tuple(name for name in (recorded.preloads if recorded else ()) if name not in given)

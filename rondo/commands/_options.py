@@ -63,6 +63,24 @@ DEVICE = click.option(
     metavar="NAME",
     help="Where subjects live: cpu, cuda, auto.  [where the finding was made]",
 )
+
+
+def note_missing_preloads(file: Path, preloads: tuple[str, ...], framework: str) -> None:
+    """Say on standard error which preloads `file` was made with and that are not given.
+
+    Without them the subject may be another, so that "the bug does not show" would mislead.
+    """
+    from contextlib import suppress
+
+    from rondo.errors import RondoError
+    from rondo.findings.replay import missing_preloads, read
+
+    with suppress(RondoError):  # whatever is wrong with the file, the command itself will say
+        for name in missing_preloads(read(file, framework=framework), preloads):
+            text = f"note: it was made with --preload {name}, which was not given"
+            click.echo(text, err=True)
+
+
 KNOWN_FILE = click.option(
     "--file",
     "known_file",

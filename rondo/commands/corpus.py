@@ -20,16 +20,17 @@ def command() -> None:
 @command.command("show")
 @FOLDER
 @FRAMEWORK
-def corpus_show(folder: Path, framework: str) -> None:
+@SUBJECT
+def corpus_show(folder: Path, framework: str, subject: str) -> None:
     """Print every sequence in FOLDER, its name and its steps. Nothing of it is run."""
     from rondo.campaign.corpora import check_folders, framework_folder
-    from rondo.campaign.loading import load
+    from rondo.campaign.loading import load_vocabulary
     from rondo.commands.show import decoded_lines
     from rondo.search.corpus import Corpus
     from rondo.sequences.step import describe
 
     check_folders((folder,))  # before the framework is imported, which takes seconds
-    vocabulary = load(framework).vocabulary()
+    vocabulary = load_vocabulary(framework, subject)
     for entry in Corpus(framework_folder(folder, vocabulary.framework), vocabulary):
         click.echo(f"{entry.name}  {len(entry.data)} bytes")
         for line in decoded_lines(describe(entry.sequence, vocabulary)):
@@ -39,17 +40,18 @@ def corpus_show(folder: Path, framework: str) -> None:
 @command.command("stats")
 @FOLDER
 @FRAMEWORK
+@SUBJECT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def corpus_stats(folder: Path, framework: str, as_json: bool) -> None:
+def corpus_stats(folder: Path, framework: str, subject: str, as_json: bool) -> None:
     """Tell what the sequences in FOLDER are made of. Nothing of it is run."""
     import json
 
     from rondo.campaign.corpora import check_folders, composition, framework_folder
-    from rondo.campaign.loading import load
+    from rondo.campaign.loading import load_vocabulary
     from rondo.search.corpus import Corpus
 
     check_folders((folder,))  # before the framework is imported, which takes seconds
-    vocabulary = load(framework).vocabulary()
+    vocabulary = load_vocabulary(framework, subject)
     figures = composition(Corpus(framework_folder(folder, vocabulary.framework), vocabulary))
     if as_json:
         click.echo(json.dumps(figures))
@@ -103,7 +105,7 @@ def corpus_minimise(
         click.echo("interrupted; nothing was changed", err=True)
         return 128 + stop.signal
     keep_only(merged.kept, folder, framework, out)
-    left_out = f", {merged.alarming} with an alarm" if merged.alarming else ""
+    left_out = f"; {merged.alarming} with an alarm were left out" if merged.alarming else ""
     click.echo(
         f"{len(merged.kept)} of {merged.entries} sequences show all"
         f" {merged.behaviours} behaviours{left_out}"

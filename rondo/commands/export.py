@@ -6,7 +6,14 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import DEVICE, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
+from rondo.commands._options import (
+    DEVICE,
+    FRAMEWORK,
+    PRELOAD,
+    SUBJECT,
+    note_missing_preloads,
+    timeout_option,
+)
 
 
 @click.command("export")
@@ -43,6 +50,7 @@ def command(
     if out is not None:
         check_target(out)
 
+    note_missing_preloads(file, preloads, framework)
     exported = export_file(
         file,
         framework=framework,

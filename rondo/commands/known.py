@@ -23,14 +23,18 @@ def command() -> None:
 def add(bucket: str, url: str, documented: bool, known_file: Path | None) -> None:
     """Note that BUCKET is known from URL.
 
-    BUCKET is a name that `rondo triage` shows, a bucket's folder, or a reproducer. Without --file
-    the list is known.json in the folder of findings that holds it, else in ./findings. A reproducer
-    that lies in no bucket's folder is noted beside it.
+    BUCKET is a bucket's folder, a reproducer, or a name that `rondo triage` shows. Without --file
+    the list is known.json in the folder of findings that holds it; a name alone is looked for in
+    ./findings. A reproducer that lies in no bucket's folder is noted beside it.
     """
-    from rondo.findings.known import FILE, KnownBuckets
+    from rondo.findings.known import FILE, KnownBuckets, KnownError, check_note
 
     name, folder = bucket_named(bucket)
     buckets = KnownBuckets(known_file or folder / FILE)
+    check_note(name, url)
+    # Nothing is read from a file here but the name: where no finding is, no triage would look.
+    if known_file is None and not os.path.exists(bucket) and not os.path.isdir(folder / name):
+        raise KnownError(f"{folder} holds no {name}: give its folder, or a list with --file")
     known = buckets.add(name, url, status="documented" if documented else "known")
     click.echo(f"{name} is {known.status} from {known.url}; noted in {buckets.path}")
 
@@ -39,17 +43,17 @@ def add(bucket: str, url: str, documented: bool, known_file: Path | None) -> Non
 @click.argument("folder", type=click.Path(path_type=Path), default=Path("findings"))
 @KNOWN_FILE
 def list_(folder: Path, known_file: Path | None) -> None:
-    """List the known buckets of FOLDER, findings/ unless told otherwise."""
-    from rondo.findings.known import FILE, KnownBuckets
+    """List the known buckets below FOLDER, findings/ unless told otherwise."""
+    from rondo.findings.known import KnownBuckets, known_below
     from rondo.findings.overview import check_findings
 
     if known_file is None:
         check_findings(folder)
-    buckets = KnownBuckets(known_file or folder / FILE)
-    for name, known in sorted(buckets.buckets.items()):
+    buckets = KnownBuckets(known_file).buckets if known_file else known_below(folder)
+    for name, known in sorted(buckets.items()):
         click.echo(f"{known.status:<10}  {known.added:<10}  {name}  {known.url}")
-    if not buckets.buckets:
-        click.echo(f"nothing is known yet in {buckets.path}")
+    if not buckets:
+        click.echo(f"nothing is known yet in {known_file or folder}")
 
 
 def bucket_named(text: str) -> tuple[str, Path]:
@@ -61,6 +65,10 @@ def bucket_named(text: str) -> tuple[str, Path]:
     path = Path(text)
     files = sorted(path.glob(f"*{SUFFIX}")) if os.path.isdir(path) else []
     if not files and not os.path.isfile(path):
+        if os.path.isdir(path):
+            raise KnownError(f"{path} holds no reproducer")
+        if path.suffix == SUFFIX:
+            raise KnownError(f"there is no file {path}")
         return path.name, path.parent if path.parent != Path() else Path("findings")
     names = {bucket_of_finding(load(file)).name for file in files or [path]}
     if len(names) > 1:

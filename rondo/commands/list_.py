@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rondo.commands._options import FRAMEWORK
+from rondo.commands._options import FRAMEWORK, SUBJECT
 
 if TYPE_CHECKING:
     from rondo.sequences.vocabulary import Vocabulary
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 @click.command("list")
 @click.argument("what", type=click.Choice(["architectures", "constructs", "steps"]))
 @FRAMEWORK
-def command(what: str, framework: str) -> None:
+@SUBJECT
+def command(what: str, framework: str, subject: str) -> None:
     """List what sequences are made of, one line each."""
-    from rondo.campaign.loading import load
+    from rondo.campaign.loading import load_vocabulary
 
-    vocabulary = load(framework).vocabulary()
+    vocabulary = load_vocabulary(framework, subject)
     for line in listed(what, vocabulary):
         click.echo(line)
 

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import DEVICE, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
+from rondo.commands._options import (
+    DEVICE,
+    FRAMEWORK,
+    PRELOAD,
+    SUBJECT,
+    note_missing_preloads,
+    timeout_option,
+)
 
 
 @click.command("locate")
@@ -32,6 +39,7 @@ def command(
     from rondo.campaign.locate_page import print_json, print_page
     from rondo.campaign.locating import check_saving, locate_file, save_layer
 
+    note_missing_preloads(file, preloads, framework)
     if saves:
         check_saving(file)
     found = locate_file(

@@ -7,15 +7,16 @@ from typing import Any
 
 import click
 
-from rondo.commands._options import FRAMEWORK
+from rondo.commands._options import FRAMEWORK, SUBJECT
 
 
 @click.command("show")
 @click.argument("file", type=click.Path(path_type=Path))
 @FRAMEWORK
-def command(file: Path, framework: str) -> None:
+@SUBJECT
+def command(file: Path, framework: str, subject: str) -> None:
     """Print what a reproducer or a .seq file says. Nothing of it is run."""
-    from rondo.campaign.loading import load
+    from rondo.campaign.loading import load_vocabulary
     from rondo.findings.replay import check_vocabulary, read
     from rondo.sequences.codec import decode
     from rondo.sequences.step import describe
@@ -25,7 +26,7 @@ def command(file: Path, framework: str) -> None:
     if recorded is not None:
         decoded = recorded.decoded
     else:
-        vocabulary = load(framework).vocabulary()
+        vocabulary = load_vocabulary(framework, subject)
         check_vocabulary(replayable, vocabulary)
         decoded = describe(decode(replayable.data, vocabulary), vocabulary)
     for line in decoded_lines(decoded):

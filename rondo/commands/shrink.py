@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rondo.commands._options import DEVICE, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
+from rondo.commands._options import (
+    DEVICE,
+    FRAMEWORK,
+    PRELOAD,
+    SUBJECT,
+    note_missing_preloads,
+    timeout_option,
+)
 from rondo.errors import EXIT_OK
 
 if TYPE_CHECKING:
@@ -55,6 +62,7 @@ def command(
     from rondo.findings.reproducer import check_target
     from rondo.report.shrinking import shown_progress
 
+    note_missing_preloads(file, preloads, framework)
     out = out or default_out(file)
     check_target(out)
     request = Request(file, out, framework, preloads, subject, timeout, workers, resume, device)
@@ -68,10 +76,10 @@ def command(
     for line in told(shrunk):
         click.echo(line)
     if shrunk.interrupted:
-        click.echo(f"go on with: rondo shrink {file} --resume", err=True)
+        click.echo("the same command with --resume goes on", err=True)
         return SIGNALLED + stop.signal
     if not shrunk.short.minimal:
-        click.echo(f"try those again with: rondo shrink {file} --resume", err=True)
+        click.echo("the same command with --resume tries those again", err=True)
     return EXIT_OK
 
 

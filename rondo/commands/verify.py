@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rondo.commands._options import DEVICE, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
+from rondo.commands._options import (
+    DEVICE,
+    FRAMEWORK,
+    PRELOAD,
+    SUBJECT,
+    note_missing_preloads,
+    timeout_option,
+)
 from rondo.errors import EXIT_OK
 
 if TYPE_CHECKING:
@@ -49,6 +56,8 @@ def command(
     cannot be used.
     """
     from rondo.campaign.verifying import verify_file
+
+    note_missing_preloads(file, preloads, framework)
 
     def report(number: int, outcome: Outcome) -> None:
         if not as_json:

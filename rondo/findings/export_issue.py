@@ -17,7 +17,12 @@ from rondo.findings.locate import GUARDABLE, Located, Touched
 from rondo.oracle.result import Alarm
 
 SHOWN_GUARDS = 8
-INDICES = re.compile(r"\b(argmax|argmin|argsort|sort|topk|kthvalue|msort)\(")
+INDICES = re.compile(
+    r"\b(?:argmax|argmin|argsort|argwhere|sort|topk|kthvalue|msort|median|nanmedian|mode|cummax"
+    r"|cummin|nonzero|multinomial|unique|unique_consecutive|searchsorted|bucketize)(?=\()"
+    r"|(?<=\.)(?:max|min)(?=\([^)])|\breturn_indices\b"
+)
+"""What may name an index in a script's text; `max` of a whole tensor names none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,10 +61,7 @@ class KnownBuckets:
 
     def add(self, bucket: str, url: str, *, status: str = "known") -> Known:
         """Note that `bucket` is known from `url`, and write the file. Raises KnownError."""
-        if not BUCKET_NAME.fullmatch(bucket):
-            raise KnownError(f"{bucket!r} is no bucket's name")
-        if not _is_link(url):
-            raise KnownError(f"{url!r} is no http or https link")
+        check_note(bucket, url)
         with _alone(self._real.parent):
             self.buckets = _read(self.path)
             self.buckets[bucket] = Known(url, status, date.today().isoformat())
@@ -81,6 +78,14 @@ class KnownBuckets:
     def _real(self) -> Path:
         """Where the list lies: several folders of findings may share one by links to it."""
         return Path(os.path.realpath(self.path))
+
+
+def check_note(bucket: str, url: str) -> None:
+    """Raise KnownError unless `bucket` is a bucket's name and `url` a link."""
+    if not BUCKET_NAME.fullmatch(bucket):
+        raise KnownError(f"{bucket!r} is no bucket's name")
+    if not _is_link(url):
+        raise KnownError(f"{url!r} is no http or https link")
 
 
 def _is_link(url: str) -> bool:
@@ -112,6 +117,16 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+def known_below(folder: Path) -> dict[str, Known]:
+    """Return what all lists below `folder` say together; of two, the one nearer to it counts.
+
+    `rondo known add` notes a bucket in the folder of findings that holds it, and `folder` may hold
+    those of many campaigns. Raises KnownError.
+    """
+    paths = sorted(folder.rglob(FILE), key=lambda path: (-len(path.parts), path))
+    return {name: known for path in paths for name, known in _read(path).items()}
 
 
 def _read(path: Path) -> dict[str, Known]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rondo.errors import ArtifactError, ReproducerError
 from rondo.findings.bucket import Bucket, bucket_of_finding
-from rondo.findings.known import KnownBuckets
+from rondo.findings.known import Known
 from rondo.findings.reproducer import CONTROL, SUFFIX, Reproducer, load
 
 STATUSES = ("new", "known", "documented", "flaky", "unconfirmed")
@@ -75,7 +75,7 @@ def check_file(path: Path) -> None:
         raise ReproducerError(f"{path} is no file")
 
 
-def overview_of(folder: Path, known: KnownBuckets) -> Overview:
+def overview_of(folder: Path, known: Mapping[str, Known]) -> Overview:
     """Read every finding below `folder`. Raises ArtifactError when it is no folder."""
     check_findings(folder)
     findings: list[Finding] = []
@@ -113,7 +113,7 @@ def grouped(findings: list[Finding]) -> Iterator[list[Finding]]:
         yield from layers.values()
 
 
-def _row(group: list[Finding], known: KnownBuckets) -> Row:
+def _row(group: list[Finding], known: Mapping[str, Known]) -> Row:
     smallest = min(group, key=lambda finding: finding.size)
     bucket = smallest.bucket
     told = known.get(bucket.name)

@@ -8,6 +8,7 @@ bytes now mean another sequence than the one its author saw.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os.path import basename
 from pathlib import Path
 
 from rondo.errors import ReproducerError
@@ -77,3 +78,10 @@ def shown_alarm(replayable: Replayable, result: Result) -> Alarm | None:
     if replayable.expected is None:
         return result.alarms[0] if result.alarms else None
     return find_alarm(result, replayable.expected, strict=False)
+
+
+def missing_preloads(replayable: Replayable, preloads: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of preloads that the reproducer was made with and that were not given."""
+    given = {basename(path) for path in preloads}
+    recorded = replayable.reproducer
+    return tuple(name for name in (recorded.preloads if recorded else ()) if name not in given)

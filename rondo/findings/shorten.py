@@ -60,6 +60,10 @@ EFFECTS = ("value", "dtype", "shape", "metadata", "layout", "kind", "missing", "
 """From the most telling effect on: a stale number is what most bugs can show."""
 
 
+HELD = frozenset({"param", "buffer", "grad"})
+"""Places that belong to parts of the subject, and go with them."""
+
+
 def _telling(identity: Identity) -> tuple[tuple[int, str], int]:
     """Return a sort key that puts the most telling place first, and there the effect."""
     effect = identity.effect
@@ -236,13 +240,17 @@ class Shortener:
         """Whether only a bystander is gone, in whose state the bug of another construct showed.
 
         A running mean is wrong when a stale construct in front of it is, and the output is right
-        again behind it: without the bystander, the same change exposes the bug elsewhere.
+        again behind it: without the bystander, the same change exposes the bug elsewhere. What
+        showed in an output is not followed: whatever shows without it may be another bug.
         """
-        told, own = alarm.identity, self.identity
+        told, own = alarm.identity, self.alarm.identity
         if (told.exposing, told.effect) != (own.exposing, own.effect):
             return False
-        left, before = candidate.subject.constructs, self.best.subject.constructs
-        return set(left) < set(before) and own.exposing.partition(".")[0] in left
+        left, before = set(candidate.subject.constructs), set(self.best.subject.constructs)
+        if not left < before or own.exposing.partition(".")[0] not in left:
+            return False
+        gone = HELD | {f"state.{name}" for name in before - left}
+        return _places(self.alarm) <= gone and rank_of(told.place) < rank_of(own.place)
 
     def _shallower(self, candidate: Sequence, shown: Showing) -> bool:
         """Whether a drop of retained state went, and with it the layer that the bug lies in."""

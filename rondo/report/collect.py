@@ -116,6 +116,8 @@ def find_folder(folder: Path) -> Path:
             candidate.glob(f"*/*{files.SUFFIX}")
         ):
             return candidate
+    if (folder / "members").is_dir():
+        raise ReportError(f"the campaign in {folder} has not run anything yet")
     raise ReportError(
         f"{folder} holds no campaign: no reproducers, no record/, no coverage/"
         " (give the folder named by -artifact_prefix)"

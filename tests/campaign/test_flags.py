@@ -70,6 +70,7 @@ def test_every_flag_fills_its_setting() -> None:
     [
         ("", "no corpus folder given"),
         ("c -fork=2 -workers=2", "-fork does not go with -jobs or -workers"),
+        ("c -workers=100000", "-workers=100000 is not usable: it must be at most 4096"),
         ("c -jobs=-1", "-jobs=-1 is not usable: it must be at least 0"),
         ("c --device_limit_mb=-1", "--device_limit_mb=-1 is not usable: it must be at least 0"),
         ("c -rnus=5", "unknown flag -rnus=5; did you mean -runs=?"),

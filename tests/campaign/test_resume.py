@@ -176,6 +176,24 @@ def test_what_is_given_anew_replaces_what_it_excludes(tmp_path: Path) -> None:
     assert continued.seed == 99, "0 asks for any"
 
 
+def test_only_what_a_continued_campaign_finds_itself_decides_its_exit_code(
+    campaign: Callable[..., Completed], tmp_path: Path
+) -> None:
+    seed(tmp_path / "c" / "corpus", stale=STALE)
+    assert campaign("-runs=2", "-error_exitcode=77").returncode == 77
+    assert campaign("-runs=2", "-error_exitcode=77", new=False).returncode == 0
+
+
+def test_a_member_that_never_began_leaves_nothing(tmp_path: Path) -> None:
+    member = join(tmp_path)
+    member.close()
+    assert list((tmp_path / "members").iterdir()) == []
+    member = join(tmp_path)
+    save_settings(parse(["corpus"])[0], member)
+    member.close()
+    assert [path.name for path in (tmp_path / "members").iterdir()] == ["1"]
+
+
 def test_there_must_be_something_to_continue(campaign: Callable[..., Completed]) -> None:
     done = campaign(new=False)
     assert done.returncode == 2
@@ -326,6 +344,7 @@ def test_a_random_source_goes_on_where_it_was() -> None:
         ["record", 0, "rondo.search.nowhere", "Chain"],
         ["enum", "rondo.search.mcmc", "Chain", "x"],
         ["record", 0, "rondo.search.mcmc", "Chain", "fruitless"],
+        ["record", 0, "rondo.search.mcmc", "Chain", "backend", 0],
         ["record", 0, "rondo.search.mcmc", "Chain", "nothing", 1],
         ["nothing"],
         ["again", 7],

@@ -12,7 +12,7 @@ import pytest
 
 from rondo.findings.bucket import bucket_of, bucket_of_finding
 from rondo.findings.bugs import read_bugs
-from rondo.findings.known import KnownBuckets, KnownError
+from rondo.findings.known import Known, KnownBuckets, KnownError, known_below
 from rondo.findings.overview import overview_of
 from rondo.findings.reproducer import Reproducer, compose, load, save
 from rondo.oracle.run import execute
@@ -55,8 +55,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def known(folder: Path) -> KnownBuckets:
-    return KnownBuckets(folder / "known.json")
+def known(folder: Path) -> dict[str, Known]:
+    return KnownBuckets(folder / "known.json").buckets
 
 
 def test_show_tells_minimality_and_layer(folder: Path, invoke: Invoke) -> None:
@@ -166,8 +166,19 @@ def test_the_list_lies_in_the_folder_of_findings(folder: Path, invoke: Invoke) -
     bucket = next((folder / "one").glob("*stale*"))
     for what in (bucket, bucket / "reproducer.rondo"):
         assert invoke("known", "add", what, URL).exit_code == 0
-    assert list(known(folder / "one").buckets) == [bucket.name]
-    assert invoke("triage", folder / "one").stdout.count("known") >= 1
+    assert list(known(folder / "one")) == [bucket.name]
+    for above in (folder / "one", folder):
+        assert "1 known" in invoke("triage", above).stdout
+        assert bucket.name in invoke("known", "list", above).stdout
+
+
+def test_of_two_lists_the_one_nearer_to_the_folder_counts(folder: Path, invoke: Invoke) -> None:
+    bucket = next((folder / "one").glob("*stale*"))
+    assert invoke("known", "add", bucket, URL).exit_code == 0
+    nearer = ("--documented", "--file", folder / "known.json")
+    assert invoke("known", "add", bucket.name, "https://x/other", *nearer).exit_code == 0
+    assert known_below(folder)[bucket.name].url == "https://x/other"
+    assert known_below(folder / "one")[bucket.name].url == URL
 
 
 def test_a_stray_reproducer_is_noted_beside_it(tmp_path: Path, invoke: Invoke) -> None:
@@ -183,7 +194,7 @@ def test_a_stray_reproducer_is_noted_beside_it(tmp_path: Path, invoke: Invoke) -
 def test_a_list_that_is_a_link_stays_one(tmp_path: Path) -> None:
     (tmp_path / "findings").mkdir()
     (tmp_path / "findings" / "known.json").symlink_to(tmp_path / "shared.json")
-    known(tmp_path / "findings").add("stateful-x-012345", URL)
+    KnownBuckets(tmp_path / "findings" / "known.json").add("stateful-x-012345", URL)
     assert (tmp_path / "findings" / "known.json").is_symlink()
     assert list(KnownBuckets(tmp_path / "shared.json").buckets) == ["stateful-x-012345"]
 
@@ -200,7 +211,7 @@ def test_texts_of_a_merged_list_cannot_steer_a_terminal(tmp_path: Path) -> None:
     rows = {"stateful-x-012345": {"url": "https://x/\x1b[2J"}}
     document = {"format": "rondo-known", "version": 1, "buckets": rows}
     (tmp_path / "known.json").write_text(json.dumps(document))
-    assert known(tmp_path).buckets["stateful-x-012345"].url == "https://x/?[2J"
+    assert known(tmp_path)["stateful-x-012345"].url == "https://x/?[2J"
 
 
 def test_names_of_no_encoding_are_printed_all_the_same(tmp_path: Path, rondo: Run) -> None:
@@ -223,8 +234,12 @@ def test_what_is_no_file_holds_nobody_up(folder: Path) -> None:
 
 def test_a_bucket_is_named_without_a_file(folder: Path, invoke: Invoke) -> None:
     name = bucket_of_finding(finding(toy_bytes("stale_scale"))).name
+    done = invoke("known", "add", name, URL)
+    assert (done.exit_code, f"findings holds no {name}" in done.stderr) == (2, True)
+    assert not Path("findings").exists()
+    Path("findings", name).mkdir(parents=True)
     assert invoke("known", "add", name, URL).exit_code == 0
-    assert f"known       {known(Path('findings')).buckets[name].added}  {name}  {URL}" in (
+    assert f"known       {known(Path('findings'))[name].added}  {name}  {URL}" in (
         invoke("known", "list").stdout
     )
 
@@ -234,6 +249,7 @@ def test_a_bucket_is_named_without_a_file(folder: Path, invoke: Invoke) -> None:
     [
         (("triage", "nowhere"), "nowhere is no folder of findings"),
         (("known", "add", "Not A Name", URL), "is no bucket's name"),
+        (("known", "add", "nowhere/reproducer.rondo", URL), "there is no file nowhere"),
         (("known", "add", "stateful-x-012345", "javascript:alert(1)"), "no http or https link"),
         (("known", "add", "stateful-x-012345", "https://"), "no http or https link"),
         (("known", "add", "noise.rondo", URL), "not a reproducer"),
@@ -250,6 +266,7 @@ def test_a_bucket_is_named_without_a_file(folder: Path, invoke: Invoke) -> None:
         (("triage", LONG_NAME), "is no folder of findings"),
         (("export", "noise.rondo", "--out", LONG_NAME), "File name too long"),
         (("export", "noise.rondo", "--out", "noise.rondo/x"), "noise.rondo is no folder"),
+        (("shrink", "plain.seq", "--out", "plain.seq.trials"), "where the trials are kept"),
         (("locate", "plain.seq", "--save"), "plain.seq is a plain sequence"),
         (("triage", ".", "--file", "."), "cannot read"),
     ],

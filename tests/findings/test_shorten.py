@@ -168,9 +168,21 @@ def test_what_two_changes_show_is_followed_to_one_that_shows_in_a_place_of_the_s
     assert (short.alarm.identity.place, short.minimal) == (place_of("state.view"), True)
 
 
-@pytest.mark.parametrize("exposing", ["stale_scale.set_factor", "scale.set_factor", "call(dtype)"])
-def test_a_bystander_goes_in_whose_state_alone_the_bug_of_another_shows(exposing: str) -> None:
-    """Only when the change that exposes is one of the other's: what else it is would be a guess."""
+@pytest.mark.parametrize(
+    ("exposing", "own", "follows"),
+    [
+        ("stale_scale.set_factor", "buffer.scale", True),
+        ("stale_scale.set_factor", "state.scale.x", True),
+        ("stale_scale.set_factor", "state.stale_scale.x", False),
+        ("stale_scale.set_factor", "input", False),
+        ("scale.set_factor", "buffer.scale", False),
+        ("call(dtype)", "buffer.scale", False),
+    ],
+)
+def test_a_bystander_goes_in_whose_state_alone_the_bug_of_another_shows(
+    exposing: str, own: str, follows: bool
+) -> None:
+    """Only where its state is all that is wrong, and the change that exposes is the other's."""
 
     def behind(data: bytes) -> Result:
         sequence = decode(data, VOCABULARY)
@@ -178,7 +190,7 @@ def test_a_bystander_goes_in_whose_state_alone_the_bug_of_another_shows(exposing
         changed = any(isinstance(step, Change) for step in sequence.steps)
         if "stale_scale" not in constructs or not changed or not isinstance(last, Call):
             return Result("agree")
-        path = "buffer.scale" if "scale" in constructs else "output"
+        path = own if "scale" in constructs else "output"
         identity = Identity("stateful", "value", "shallow", place_of(path), exposing)
         alarm = Alarm(len(sequence.steps) - 1, identity, (Difference(path, "value", "1", "2"),))
         return Result("stateful", (alarm,))
@@ -186,9 +198,9 @@ def test_a_bystander_goes_in_whose_state_alone_the_bug_of_another_shows(exposing
     data = encoded(("scale", "stale_scale"), *STALE, Call())
     short = shorten(data, behind(data).alarms[0], behind, VOCABULARY)
     left = decode(short.data, VOCABULARY).subject.constructs
-    follows = exposing == "stale_scale.set_factor"
     assert left == (("stale_scale",) if follows else ("scale", "stale_scale"))
-    assert (short.alarm.identity.place, short.minimal) == ("output" if follows else "buffer", True)
+    place = "output" if follows else place_of(own)
+    assert (short.alarm.identity.place, short.minimal) == (place, True)
 
 
 def test_a_bug_is_not_mistaken_for_one_that_shows_only_elsewhere() -> None:

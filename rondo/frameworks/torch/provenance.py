@@ -199,7 +199,11 @@ def _is_whole_composite(func: Any) -> bool:
     """
     if not torch.is_inference_mode_enabled():
         return False
-    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), COMPOSED))
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    # A device's own kernel goes before the composite one.
+    return has_kernel(func.name(), COMPOSED) and not any(
+        has_kernel(func.name(), device) for device in ("CPU", "CUDA")
+    )
 
 
 def family_of(func: Any) -> str:
