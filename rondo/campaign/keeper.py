@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import time
+from array import array
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -109,24 +110,12 @@ def pack(campaign: Campaign, seen: Seen) -> bytes:
         for name, value in vars(campaign.sampler).items()
         if not isinstance(value, DERIVED)
     }
-    entries = [
-        [
-            entry.name,
-            entry.data,
-            entry.seed,
-            sorted(entry.first),
-            None if entry.shown is None else sorted(entry.shown),
-            entry.work,
-        ]
-        for entry in state.corpus.in_order()
-    ]
     record: dict[str, Any] = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "rondo": rondo.__version__,
         "vocabulary": digest(campaign.vocabulary),
         "seconds": progress.seconds + campaign.stop.elapsed,
-        "corpus": entries,
         "unsaved": state.corpus.unsaved,
         "counts": state.ledger.counts.to_bytes(),
         "labels": state.ledger.labels,
@@ -135,8 +124,23 @@ def pack(campaign: Campaign, seen: Seen) -> bytes:
         "progress": writer.write(progress),
         "seen": writer.write(seen),
     }
-    packed: bytes = msgpack.packb(record)
+    # Entry by entry: as one object the corpus would be in memory twice, boxed.
+    packer = msgpack.Packer(autoreset=False)
+    packer.pack_map_header(len(record) + 1)
+    for name, value in record.items():
+        packer.pack(name)
+        packer.pack(value)
+    packer.pack("corpus")
+    packer.pack_array_header(len(state.corpus))
+    for entry in state.corpus.in_order():
+        packer.pack(_entry_as_data(entry))
+    packed: bytes = packer.bytes()
     return _sum_of(packed) + packed
+
+
+def _entry_as_data(entry: Entry) -> list[Any]:
+    shown = None if entry.shown is None else list(entry.shown)
+    return [entry.name, entry.data, entry.seed, sorted(entry.first), shown, entry.work]
 
 
 def _sum_of(packed: bytes) -> bytes:
@@ -178,12 +182,12 @@ class Checkpoint:
             unsaved = set(record["unsaved"])
             for name, data, seed, first, shown, work in record["corpus"]:
                 sequence = decode_strict(data, corpus.vocabulary)
-                known = None if shown is None else frozenset(shown)
+                known = None if shown is None else array("Q", shown)
                 entry = Entry(name, data, sequence, seed, frozenset(first), known, float(work))
                 corpus.put(entry, unsaved=name in unsaved)
             counts = type(BehaviourLedger().counts).from_bytes(record["counts"])
             labels = {int(hash_): str(label) for hash_, label in record["labels"].items()}
-        except (ValueError, TypeError, KeyError, CodecError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError, CodecError) as error:
             raise CampaignError(f"{self._path} is damaged: {error}") from None
         ledger = BehaviourLedger(counts, labels)
         seeds = Corpus(None, corpus.vocabulary)

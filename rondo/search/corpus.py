@@ -6,6 +6,7 @@ processes may share a folder, a kill leaves no half file, and writing twice is w
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,9 +28,10 @@ SUFFIX = ".seq"
 class Entry:
     """A sequence of the corpus.
 
-    `first` holds the behaviours that it was the first to show, `shown` all that it shows (None
-    until it has run in this campaign without an alarm). `seed` marks those that were loaded. `work`
-    is what running it took, 1 while nobody knows.
+    `first` holds the behaviours that it was the first to show, `shown` all that it shows, sorted
+    (None until it has run in this campaign without an alarm): an array, since a set of boxed
+    numbers takes ten times the room, and there are thousands of entries. `seed` marks those that
+    were loaded. `work` is what running it took, 1 while nobody knows.
     """
 
     name: str
@@ -37,7 +39,7 @@ class Entry:
     sequence: Sequence
     seed: bool = False
     first: frozenset[int] = field(default_factory=frozenset)
-    shown: frozenset[int] | None = None
+    shown: array[int] | None = None
     work: float = 1.0
 
 
@@ -126,7 +128,7 @@ class Corpus:
         entry = self._entries.get(encode(sequence))
         if entry is not None:
             entry.first |= frozenset(first)
-            entry.shown = None if shown is None else frozenset(shown)
+            entry.shown = None if shown is None else array("Q", sorted(shown))
             entry.work = work
 
     def add(self, sequence: Sequence) -> bool:
@@ -184,9 +186,14 @@ class Corpus:
             raise CorpusError(f"cannot write corpus file {path}: {error.strerror}") from error
 
     def select(
-        self, rng: Random, ledger: BehaviourLedger, chosen: Mapping[str, int] | None = None
-    ) -> Entry:
-        """Return an entry, drawn by the rarity of what it was the first to show, for its work.
+        self,
+        rng: Random,
+        ledger: BehaviourLedger,
+        chosen: Mapping[str, int] | None = None,
+        *,
+        count: int = 1,
+    ) -> list[Entry]:
+        """Return `count` entries, drawn by the rarity of what each was the first to show.
 
         The weight is 1 + that rarity under the counts of the *whole* campaign, so an entry fades as
         others show the same; divided by the work that running it took, and by how often it was
@@ -198,7 +205,7 @@ class Corpus:
             (1.0 + ledger.energy(entry.first)) / entry.work / (1.0 + times.get(entry.name, 0))
             for entry in entries
         ]
-        return rng.choices(entries, weights)[0]
+        return rng.choices(entries, weights, k=count)
 
     def check_invariants(self) -> None:
         """Raise AssertionError, with the data at fault, unless the corpus is what it should be."""
@@ -210,7 +217,7 @@ class Corpus:
                 owner = owners.setdefault(hash_, entry.name)
                 assert owner == entry.name, f"{hash_:016x} first shown by {owner} and {entry.name}"
             if entry.shown is not None:
-                unshown = entry.first - entry.shown
+                unshown = entry.first.difference(entry.shown)
                 assert not unshown, (entry.name, sorted(unshown))
             if self.directory is not None and not entry.seed and entry.name not in self._unsaved:
                 path = self.directory / f"{entry.name}{SUFFIX}"

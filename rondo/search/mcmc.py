@@ -316,7 +316,7 @@ class MarkovSampler(RecordingSampler):
         if start.shown is None or sequence != start.sequence:
             return sequence
         prior = distribution.log_prior(sequence)
-        return ChainState(sequence, tuple(sorted(start.shown)), (), prior, start.work)
+        return ChainState(sequence, tuple(start.shown), (), prior, start.work)
 
     def _draw(self, chain: Chain) -> Sequence:
         return self.starts.fresh(self.rng, chain.backend)

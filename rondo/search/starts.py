@@ -57,7 +57,8 @@ class Starts:
         if way == FRESH:
             return way, self.fresh(rng, backend)
         if way == CORPUS:
-            return way, self._select(rng)
+            (entry,) = self._select(rng)
+            return way, entry
         return way, self._crossed(rng, backend)
 
     def fresh(self, rng: Random, backend: int) -> Sequence:
@@ -68,18 +69,18 @@ class Starts:
             for _ in range(max(1, self.looked_at))
         )
 
-    def _select(self, rng: Random) -> Entry:
-        """Return an entry whose firsts are rare still, that is cheap and seldom begun from."""
-        entry = self.state.corpus.select(rng, self.state.ledger, self._chosen)
-        self._chosen[entry.name] += 1
-        return entry
+    def _select(self, rng: Random, count: int = 1) -> list[Entry]:
+        """Return entries whose firsts are rare still, that are cheap and seldom begun from."""
+        entries = self.state.corpus.select(rng, self.state.ledger, self._chosen, count=count)
+        self._chosen.update(entry.name for entry in entries)
+        return entries
 
     def _crossed(self, rng: Random, backend: int) -> Sequence:
         """Return the most promising of some crossings of two entries."""
         crossings = []
-        for _ in range(CROSSINGS):
-            first, second = self._select(rng).sequence, self._select(rng).sequence
-            child = cross(first, second, rng, self.state)
+        drawn = self._select(rng, 2 * CROSSINGS)
+        for first, second in zip(drawn[::2], drawn[1::2], strict=True):
+            child = cross(first.sequence, second.sequence, rng, self.state)
             crossings.append(on_backend(self.state.distribution.admit(child, rng), backend))
         return self.forecast.best(crossings)
 
