@@ -131,8 +131,9 @@ def pack(campaign: Campaign, seen: Seen) -> bytes:
         packer.pack(name)
         packer.pack(value)
     packer.pack("corpus")
-    packer.pack_array_header(len(state.corpus))
-    for entry in state.corpus.in_order():
+    entries = tuple(state.corpus.in_order())
+    packer.pack_array_header(len(entries))
+    for entry in entries:
         packer.pack(_entry_as_data(entry))
     packed: bytes = packer.bytes()
     return _sum_of(packed) + packed
