@@ -156,8 +156,6 @@ def main(arguments: list[str] | None = None) -> None:
 
     server = Server(connection, framework, options.folder, tuple(options.preload))
     signal.signal(signal.SIGTERM, lambda *_: server.leave())
-    if os.getppid() != options.parent:  # it died, and nobody may have told this handler
-        server.leave()
     hello = {"vocabulary": vocabulary, "trees": trees, "device": framework.device}
     wire.send(connection, hello)
     gc.collect()

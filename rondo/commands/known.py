@@ -44,12 +44,12 @@ def add(bucket: str, url: str, documented: bool, known_file: Path | None) -> Non
 @KNOWN_FILE
 def list_(folder: Path, known_file: Path | None) -> None:
     """List the known buckets below FOLDER, findings/ unless told otherwise."""
-    from rondo.findings.known import KnownBuckets, known_below
+    from rondo.findings.known import known_below
     from rondo.findings.overview import check_findings
 
     if known_file is None:
         check_findings(folder)
-    buckets = KnownBuckets(known_file).buckets if known_file else known_below(folder)
+    buckets = known_below(folder, known_file)
     for name, known in sorted(buckets.items()):
         click.echo(f"{known.status:<10}  {known.added:<10}  {name}  {known.url}")
     if not buckets:

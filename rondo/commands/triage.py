@@ -49,7 +49,7 @@ def command(
     FOLDER may hold the findings of one campaign or of many. Known is what `rondo known add` noted.
     With --locate each finding takes a dozen fresh processes; without, nothing is run.
     """
-    from rondo.findings.known import KnownBuckets, known_below
+    from rondo.findings.known import known_below
     from rondo.findings.overview import check_findings, overview_of
 
     check_findings(folder)
@@ -64,8 +64,7 @@ def command(
             seconds=timeout,
             tell=lambda path, text: click.echo(f"{path.parent.name}: {text}", err=True),
         )
-    known = KnownBuckets(known_file).buckets if known_file else known_below(folder)
-    overview = overview_of(folder, known)
+    overview = overview_of(folder, known_below(folder, known_file))
     if as_json:
         json.dump(asdict(overview), sys.stdout)
         click.echo()

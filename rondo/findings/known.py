@@ -119,12 +119,14 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def known_below(folder: Path) -> dict[str, Known]:
+def known_below(folder: Path, file: Path | None = None) -> dict[str, Known]:
     """Return what all lists below `folder` say together; of two, the one nearer to it counts.
 
     `rondo known add` notes a bucket in the folder of findings that holds it, and `folder` may hold
-    those of many campaigns. Raises KnownError.
+    those of many campaigns. With `file`, that list alone. Raises KnownError.
     """
+    if file is not None:
+        return _read(file)
     paths = sorted(folder.rglob(FILE), key=lambda path: (-len(path.parts), path))
     return {name: known for path in paths for name, known in _read(path).items()}
 
