@@ -15,7 +15,11 @@ Printed: medians with the range over seeds; the time mcmc needs to reach what ra
 (median of random's finals), as a share of that time; and for final counts an exact rank test
 (Mann-Whitney by enumeration, one-sided: mcmc has more).
 
+With `nnsmith` among --samplers a one-shot generator from outside takes part (`outside.py`). It and
+--plot need `pip install rondo[bench]`.
+
     python bench/sampler.py                              5 seeds, 20 minutes each: five hours
+    python bench/sampler.py --samplers=mcmc,random,stateless,nnsmith
     python bench/sampler.py --folder=DIR                 the same, restartable: a line per run
     python bench/sampler.py --minutes=3 --seeds=3 --backends=eager
     python bench/sampler.py --folder=DIR --plot=docs/images/sampler.svg
@@ -48,6 +52,8 @@ from rondo.findings.known import KnownBuckets
 ROOT = Path(__file__).parents[1]
 KNOWN = ROOT / "bench" / "bugs" / "known.json"
 SAMPLERS = ("mcmc", "random", "stateless")
+OUTSIDE = "nnsmith"
+"""A generator from outside, which `outside.py` runs as a campaign would."""
 COUNTS = ("behaviours", "lines", "findings", "reported")
 TARGET = 0.6
 """mcmc reaches what random has in the end in at most this share of the time."""
@@ -107,19 +113,27 @@ def _cpu_of(root: psutil.Process) -> float:
     return total
 
 
+def command_of(sampler: str, seed: int, settings: Run, folder: Path) -> list[str]:
+    """Return the command line of a campaign that writes below `folder`."""
+    shared = [f"--lines={int(settings['lines'])}"]
+    shared += [f"--backends={settings['backends']}"] if settings["backends"] else []
+    if sampler == OUTSIDE:
+        return [sys.executable, str(ROOT / "bench" / "outside.py"), f"--seed={seed}", *shared]
+    command = [sys.executable, "-m", "rondo.fuzz", str(folder / "corpus")]
+    command += [str(ROOT / "corpus")] if settings["corpus"] else []
+    command += [f"--sampler={sampler}", f"-seed={seed}", f"-artifact_prefix={folder / 'found'}"]
+    command += ["--json", f"-fork={settings['workers']}", *shared]
+    command += [f"--architectures={settings['architectures']}"] if settings["architectures"] else []
+    return command + [f"--preload={path}" for path in settings["preload"]]
+
+
 def campaign(sampler: str, seed: int, settings: Run) -> Run:
     """Run one campaign and return its record. Raises ClickException when it fails."""
     reported = set(KnownBuckets(KNOWN).buckets)
     with tempfile.TemporaryDirectory(prefix="rondo-sampler-") as place:
         folder = Path(place)
         (folder / "corpus").mkdir()
-        command = [sys.executable, "-m", "rondo.fuzz", str(folder / "corpus")]
-        command += [str(ROOT / "corpus")] if settings["corpus"] else []
-        command += [f"--sampler={sampler}", f"-seed={seed}", f"-artifact_prefix={folder / 'found'}"]
-        command += ["--json", f"-fork={settings['workers']}", f"--lines={int(settings['lines'])}"]
-        for flag in ("backends", "architectures"):
-            command += [f"--{flag}={settings[flag]}"] if settings[flag] else []
-        command += [f"--preload={path}" for path in settings["preload"]]
+        command = command_of(sampler, seed, settings, folder)
         process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -309,8 +323,9 @@ def main(
 ) -> None:
     """Compare samplers at equal time."""
     chosen = tuple(samplers.split(","))
-    if not {"mcmc", "random"} <= set(chosen) <= set(SAMPLERS):
-        raise click.UsageError(f"--samplers needs mcmc and random, of {', '.join(SAMPLERS)}")
+    known = (*SAMPLERS, OUTSIDE)
+    if not {"mcmc", "random"} <= set(chosen) <= set(known):
+        raise click.UsageError(f"--samplers needs mcmc and random, of {', '.join(known)}")
     settings["seconds"] = minutes * 60
     if quick:
         chosen, seeds = ("mcmc", "random"), 1

@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 COLUMNS = ("cpu", "wall", "executions", "behaviours", "lines", "findings", "reported")
 AXES = {"cpu": "CPU seconds", "executions": "executions"}
 COUNTS = {"behaviours": "behaviours", "lines": "compiler lines", "findings": "findings"}
-COLOURS = {"mcmc": "#0072b2", "random": "#d55e00", "stateless": "#999999"}
+COLOURS = {"mcmc": "#0072b2", "random": "#d55e00", "stateless": "#999999", "nnsmith": "#009e73"}
 """Okabe and Ito's, which everybody can tell apart."""
 POINTS = 200
 
