@@ -46,11 +46,11 @@ def compiler_version(compiler: str) -> str:
 
 
 class KernelStore:
-    """Wraps a function that runs a compiler command line, `run(command, cwd)`."""
+    """Wraps `run(command, cwd)`, which runs a compiler's command line."""
 
     def __init__(self, folder: Path, run: Callable[[str, str], None]) -> None:
         self.folder = folder
-        self._run = run
+        self.run = run
 
     def __call__(self, cmd_line: str, cwd: str) -> None:
         """Run the command, or copy what an equal command produced before."""
@@ -58,13 +58,13 @@ class KernelStore:
         output = output_of(command)
         sources = [Path(cwd, token) for token in command if token.endswith(SOURCES)]
         if output is None or not sources or not all(source.exists() for source in sources):
-            self._run(cmd_line, cwd)
+            self.run(cmd_line, cwd)
             return
         stored = self.folder / f"{key_of(command, sources)}{Path(output).suffix}"
         target = Path(cwd, output)
         if self._fetch(stored, target):
             return
-        self._run(cmd_line, cwd)
+        self.run(cmd_line, cwd)
         self._keep(target, stored)
 
     def _fetch(self, stored: Path, target: Path) -> bool:
