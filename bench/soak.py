@@ -13,7 +13,7 @@ A small tmpfs is the disk where mounting is allowed, otherwise --max-disk stands
     twice        findings that were reported more than once, over all drivers
     unreplayed   findings that a fresh process does not show at the end
     dead slot    longest time in which fewer workers lived than there are slots
-    growth       memory of the driver, per hour, over its lives of more than a minute; below ten
+    growth       memory of the driver, per hour, after the first minute of its lives; below ten
                  minutes in all it is not carried forward to an hour but must be below it as it is
     zombies      processes that stayed unwaited for longer than ten seconds
     leftovers    temporary files at the end
@@ -59,8 +59,9 @@ LOOK = 0.1
 DEAD_SECONDS = 10.0
 ZOMBIE_SECONDS = 10.0
 GROWTH_MB = 50.0
-WARM_UP = 20.0
-SHORTEST_LIFE = 60.0
+WARM_UP = 60.0
+"""What is kept up to a fixed number, such as features of calls, fills in the first minute."""
+SHORTEST_LIFE = 90.0
 LONG_ENOUGH = 600.0
 DISK_MB, DISK_MB_A_MINUTE = 64, 2
 """Room for what a campaign keeps by itself as well: a small file takes a whole page here."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import msgpack
 import numpy as np
@@ -23,7 +24,7 @@ from rondo.campaign.corpora import Scope
 from rondo.campaign.folder import Member
 from rondo.campaign.register import Register
 from rondo.errors import ArtifactError
-from rondo.findings.reproducer import write_atomically
+from rondo.findings.reproducer import write_with
 from rondo.search.corpus import SUFFIX
 from rondo.search.sampler import SearchState
 from rondo.sequences.codec import CodecError, decode_strict
@@ -64,14 +65,22 @@ class Exchange:
         """Write down what others may use: own counts, labels, what entries were first to show."""
         own = subtracted(self.state.ledger.counts, self.seen.maps.values())
         labels = self.state.ledger.labels
-        first = {entry.name: sorted(entry.first) for entry in self.state.corpus if entry.first}
-        record = {
-            "map": own.to_bytes(),
-            "labels": {hash_: labels[hash_] for hash_ in own if hash_ in labels},
-            "first": first,
-        }
+        told = [hash_ for hash_ in own if hash_ in labels]
+        claims = [entry for entry in self.state.corpus.in_order() if entry.first]
+
+        def write(file: BinaryIO) -> None:
+            packer = msgpack.Packer()
+            file.write(packer.pack_map_header(3))
+            file.write(packer.pack("map") + packer.pack(own.to_bytes()))
+            file.write(packer.pack("labels") + packer.pack_map_header(len(told)))
+            for hash_ in told:
+                file.write(packer.pack(hash_) + packer.pack(labels[hash_]))
+            file.write(packer.pack("first") + packer.pack_map_header(len(claims)))
+            for entry in claims:
+                file.write(packer.pack(entry.name) + packer.pack(list(entry.first)))
+
         with suppress(ArtifactError):  # a full disk is noticed where something would be lost
-            write_atomically(self.member.published, msgpack.packb(record))
+            write_with(self.member.published, write)
 
     def take(self) -> int:
         """Take over what others have published; return how many sequences came."""

@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import time
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgpack
 
@@ -26,7 +27,7 @@ from rondo.campaign.folder import CampaignError, Member
 from rondo.campaign.graph import GraphError, Reader, Writer
 from rondo.campaign.status import figures
 from rondo.errors import ArtifactError
-from rondo.findings.reproducer import write_atomically
+from rondo.findings.reproducer import write_with
 from rondo.search.behaviour import BehaviourLedger
 from rondo.search.corpus import Corpus, Entry
 from rondo.search.sampler import Sampler, SearchState
@@ -80,7 +81,8 @@ class FolderKeeper(Keeper):
     def save(self, campaign: Campaign) -> None:
         """Write the checkpoint, the figures and what others may use."""
         began = time.monotonic()
-        write_atomically(self.member.checkpoint, pack(campaign, self.exchange.seen))
+        seen = self.exchange.seen
+        write_with(self.member.checkpoint, lambda file: write_checkpoint(file, campaign, seen))
         self._add_figures(campaign)
         self.exchange.publish()
         self._findings = campaign.stats.findings
@@ -101,8 +103,22 @@ def digest(vocabulary: Vocabulary) -> str:
     return blake2b(repr(vocabulary).encode(), digest_size=8).hexdigest()
 
 
-def pack(campaign: Campaign, seen: Seen) -> bytes:
-    """Return a checkpoint of `campaign`."""
+def write_checkpoint(file: BinaryIO, campaign: Campaign, seen: Seen) -> None:
+    """Write a checkpoint of `campaign` into an empty file.
+
+    Piece by piece: what a campaign knows would be in memory several times otherwise. The checksum
+    in front is filled in at the end.
+    """
+    checksum = blake2b(digest_size=SUM)
+    file.write(bytes(SUM))
+    for piece in _pieces(campaign, seen):
+        checksum.update(piece)
+        file.write(piece)
+    file.seek(0)
+    file.write(checksum.digest())
+
+
+def _pieces(campaign: Campaign, seen: Seen) -> Iterator[bytes]:
     state, progress = campaign.state, campaign.progress
     writer = Writer(_outside(state))
     sampler = {
@@ -118,35 +134,30 @@ def pack(campaign: Campaign, seen: Seen) -> bytes:
         "seconds": progress.seconds + campaign.stop.elapsed,
         "unsaved": state.corpus.unsaved,
         "counts": state.ledger.counts.to_bytes(),
-        "labels": state.ledger.labels,
         "sampler": sampler,
         "alarms": writer.write(state.alarms),
         "progress": writer.write(progress),
         "seen": writer.write(seen),
     }
-    # Entry by entry: as one object the corpus would be in memory twice, boxed.
-    packer = msgpack.Packer(autoreset=False)
-    packer.pack_map_header(len(record) + 1)
+    packer = msgpack.Packer()
+    yield packer.pack_map_header(len(record) + 2)
     for name, value in record.items():
-        packer.pack(name)
-        packer.pack(value)
-    packer.pack("corpus")
-    entries = tuple(state.corpus.in_order())
-    packer.pack_array_header(len(entries))
-    for entry in entries:
-        packer.pack(_entry_as_data(entry))
-    packed: bytes = packer.bytes()
-    return _sum_of(packed) + packed
+        yield packer.pack(name)
+        yield packer.pack(value)
+    yield packer.pack("labels")
+    yield packer.pack_map_header(len(state.ledger.labels))
+    for hash_, label in state.ledger.labels.items():
+        yield packer.pack(hash_)
+        yield packer.pack(label)
+    yield packer.pack("corpus")
+    yield packer.pack_array_header(len(state.corpus))
+    for entry in state.corpus.in_order():
+        yield packer.pack(_entry_as_data(entry))
 
 
 def _entry_as_data(entry: Entry) -> list[Any]:
     shown = None if entry.shown is None else list(entry.shown)
-    return [entry.name, entry.data, entry.seed, sorted(entry.first), shown, entry.work]
-
-
-def _sum_of(packed: bytes) -> bytes:
-    """Return what precedes a checkpoint: half a chain must not be taken for a whole one."""
-    return blake2b(packed, digest_size=SUM).digest()
+    return [entry.name, entry.data, entry.seed, list(entry.first), shown, entry.work]
 
 
 def _outside(state: SearchState) -> dict[str, object]:
@@ -161,7 +172,8 @@ class Checkpoint:
         self._vocabulary = vocabulary
         try:
             content = path.read_bytes()
-            if content[:SUM] != _sum_of(content[SUM:]):
+            # Half a chain must not be taken for a whole one.
+            if content[:SUM] != blake2b(content[SUM:], digest_size=SUM).digest():
                 raise ValueError("its checksum does not match")
             record = msgpack.unpackb(content[SUM:], strict_map_key=False)
             if record["format"] != FORMAT or record["version"] != FORMAT_VERSION:
@@ -182,9 +194,10 @@ class Checkpoint:
         try:
             unsaved = set(record["unsaved"])
             for name, data, seed, first, shown, work in record["corpus"]:
-                sequence = decode_strict(data, corpus.vocabulary)
+                corpus.decode(data)
                 known = None if shown is None else array("Q", shown)
-                entry = Entry(name, data, sequence, seed, frozenset(first), known, float(work))
+                claimed = array("Q", first)
+                entry = Entry(name, data, corpus.decode, seed, claimed, known, float(work))
                 corpus.put(entry, unsaved=name in unsaved)
             counts = type(BehaviourLedger().counts).from_bytes(record["counts"])
             labels = {int(hash_): str(label) for hash_, label in record["labels"].items()}

@@ -32,10 +32,10 @@ WIDEST and the nesting that msgpack itself allows (1024) bounds what a hostile m
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgpack
 
@@ -256,10 +256,15 @@ def save(reproducer: Reproducer, path: Path) -> None:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write `content` to `path` through a temporary file beside it. Raises ArtifactError."""
+    write_with(path, lambda file: file.write(content))
+
+
+def write_with(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Have `write` fill a temporary file that becomes `path` at the end. Raises ArtifactError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(path) as file:
-            file.write(content)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from random import Random
 
@@ -22,25 +23,33 @@ from rondo.sequences.step import Sequence
 from rondo.sequences.vocabulary import Vocabulary
 
 SUFFIX = ".seq"
+DECODED = 512
+"""So many sequences are kept decoded: the same ones are begun from again and again."""
 
 
 @dataclass(slots=True)
 class Entry:
-    """A sequence of the corpus.
+    """A sequence of the corpus. There are tens of thousands after a night, so each is small.
 
     `first` holds the behaviours that it was the first to show, `shown` all that it shows, sorted
-    (None until it has run in this campaign without an alarm): an array, since a set of boxed
-    numbers takes ten times the room, and there are thousands of entries. `seed` marks those that
-    were loaded. `work` is what running it took, 1 while nobody knows.
+    (None until it has run in this campaign without an alarm): arrays, since sets of boxed numbers
+    take ten times the room. `seed` marks those that were loaded. `work` is what running it took, 1
+    while nobody knows. Its steps take more room than all of that, and few are asked for: they are
+    decoded by `decode` when they are.
     """
 
     name: str
     data: bytes
-    sequence: Sequence
+    decode: Callable[[bytes], Sequence] = field(repr=False)
     seed: bool = False
-    first: frozenset[int] = field(default_factory=frozenset)
+    first: array[int] = field(default_factory=lambda: array("Q"))
     shown: array[int] | None = None
     work: float = 1.0
+
+    @property
+    def sequence(self) -> Sequence:
+        """The sequence that `data` stands for."""
+        return self.decode(self.data)
 
 
 class Corpus:
@@ -55,6 +64,7 @@ class Corpus:
         self.vocabulary = vocabulary
         self._entries: dict[bytes, Entry] = {}
         self._unsaved: dict[str, Entry] = {}
+        self.decode = lru_cache(DECODED)(lambda data: decode_strict(data, vocabulary))
         if self.directory is not None:
             sweep(self.directory)
             self.load(self.directory)
@@ -109,12 +119,12 @@ class Corpus:
     def _load_file(self, path: Path, name: str) -> None:
         try:
             data = path.read_bytes()
-            sequence = decode_strict(data, self.vocabulary)
+            self.decode(data)
         except OSError as error:
             raise CorpusError(f"cannot read corpus file {path}: {error.strerror}") from error
         except CodecError as error:
             raise CorpusError(f"corpus file {path}: {error}") from error
-        self._entries.setdefault(data, Entry(name, data, sequence, seed=True))
+        self._entries.setdefault(data, Entry(name, data, self.decode, seed=True))
 
     def note(
         self,
@@ -127,7 +137,7 @@ class Corpus:
         """Remember what an entry shows; a sequence that is no entry is left alone."""
         entry = self._entries.get(encode(sequence))
         if entry is not None:
-            entry.first |= frozenset(first)
+            entry.first = array("Q", sorted({*entry.first, *first}))
             entry.shown = None if shown is None else array("Q", sorted(shown))
             entry.work = work
 
@@ -140,7 +150,7 @@ class Corpus:
         data = encode(sequence)
         if data in self._entries:
             return False
-        entry = Entry(f"{hash64(data):016x}", data, sequence)
+        entry = Entry(f"{hash64(data):016x}", data, self.decode)
         self._entries[data] = entry
         if self.directory is not None:
             self._unsaved[entry.name] = entry
@@ -164,9 +174,10 @@ class Corpus:
             data = encode(sequence)
             if data in self._entries:
                 continue
-            own = frozenset(first) - claimed
+            own = {*first} - claimed
             claimed |= own
-            self._entries[data] = Entry(f"{hash64(data):016x}", data, sequence, first=own)
+            entry = Entry(f"{hash64(data):016x}", data, self.decode, first=array("Q", sorted(own)))
+            self._entries[data] = entry
             adopted.append(sequence)
         return adopted
 
@@ -199,7 +210,7 @@ class Corpus:
         others show the same; divided by the work that running it took, and by how often it was
         `chosen` already, so that nothing is done to death.
         """
-        entries = list(self)
+        entries = tuple(self._entries.values())
         times = {} if chosen is None else chosen
         weights = [
             (1.0 + ledger.energy(entry.first)) / entry.work / (1.0 + times.get(entry.name, 0))
@@ -217,7 +228,7 @@ class Corpus:
                 owner = owners.setdefault(hash_, entry.name)
                 assert owner == entry.name, f"{hash_:016x} first shown by {owner} and {entry.name}"
             if entry.shown is not None:
-                unshown = entry.first.difference(entry.shown)
+                unshown = {*entry.first} - {*entry.shown}
                 assert not unshown, (entry.name, sorted(unshown))
             if self.directory is not None and not entry.seed and entry.name not in self._unsaved:
                 path = self.directory / f"{entry.name}{SUFFIX}"

@@ -3,13 +3,15 @@
 The key insight: a block is spliced only where it means exactly what it meant at home, so nothing
 has to wrap and the density of every block is a count over a count. Blocks lie on shelves by what
 they need of a subject (targets to change, the shape of a call's sizes); a subject's catalogue is
-the shelves that it can serve.
+the shelves that it can serve. Blocks take several times the room of what they are cut from, so only
+those of the latest sequences are there: a library does not grow for as long as a campaign runs.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Iterator
 from random import Random
 from typing import TypeAlias
 
@@ -18,24 +20,57 @@ from rondo.sequences.vocabulary import Vocabulary
 
 BLOCK_LENGTHS = (1, 2, 3, 4)
 
+LATEST = 2048
+"""The sequences whose blocks are there: about 10 MB of blocks."""
+
 Block: TypeAlias = tuple[Step, ...]
 Shape: TypeAlias = tuple[int, ...]
 Needs: TypeAlias = tuple[Shape | None, frozenset[str]]
 
 
 class _Shelf:
-    """Blocks with equal needs: every occurrence to draw from, and how often each occurs."""
+    """Blocks with equal needs: every occurrence to draw from, and how often each occurs.
+
+    Those before `start` are gone: taking them off the front of a list one by one would move all the
+    others each time.
+    """
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
+        self.start = 0
         self.counts: Counter[Block] = Counter()
+
+    def __len__(self) -> int:
+        return len(self.blocks) - self.start
+
+    def put(self, block: Block) -> None:
+        """Add an occurrence of `block`."""
+        self.blocks.append(block)
+        self.counts[block] += 1
+
+    def take_oldest(self) -> None:
+        """Take away the occurrence that was put here first."""
+        block = self.blocks[self.start]
+        self.counts[block] -= 1
+        if not self.counts[block]:
+            del self.counts[block]
+        self.start += 1
+        if self.start > len(self):
+            del self.blocks[: self.start]
+            self.start = 0
+
+    def draw(self, rng: Random) -> Block:
+        """Return one of the occurrences."""
+        return self.blocks[self.start + rng.randrange(len(self))]
 
 
 class BlockLibrary:
-    """The n-grams of the corpus; a block is drawn in proportion to how often it occurs."""
+    """The n-grams of the `latest` sequences; one is drawn in proportion to how often it occurs."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, *, latest: int = LATEST) -> None:
         self.vocabulary = vocabulary
+        self.latest = latest
+        self._held: deque[tuple[Shape, tuple[Step, ...]]] = deque()
         # By length, then by one of the targets that are needed: a subject serves few of them, so
         # looking below these finds all that may fit without asking every shelf.
         self._shelves: dict[int, dict[str, dict[Needs, _Shelf]]] = {
@@ -44,24 +79,26 @@ class BlockLibrary:
         self._ambient = {target.name for target in vocabulary.ambient}
 
     def add(self, sequence: Sequence) -> None:
-        """Add every block of `sequence`."""
+        """Add every block of `sequence`; the oldest sequence goes when there are too many."""
         shape = self._shape(sequence.subject)
-        for length in BLOCK_LENGTHS:
-            for start in range(len(sequence.steps) - length + 1):
-                block = sequence.steps[start : start + length]
-                needs = _needs(block, shape)
-                shelves = self._shelves[length].setdefault(self._aisle(needs[1]), {})
-                shelf = shelves.setdefault(needs, _Shelf())
-                shelf.blocks.append(block)
-                shelf.counts[block] += 1
+        self._held.append((shape, sequence.steps))
+        for needs, block in _blocks(shape, sequence.steps):
+            aisle = self._shelves[len(block)].setdefault(self._aisle(needs[1]), {})
+            aisle.setdefault(needs, _Shelf()).put(block)
+        if len(self._held) > self.latest:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        # A shelf gets its blocks in the order of the sequences, so the oldest ones lie in front.
+        for needs, block in _blocks(*self._held.popleft()):
+            self._shelves[len(block)][self._aisle(needs[1])][needs].take_oldest()
 
     def sample(self, rng: Random, length: int, subject: SubjectSpec) -> Block | None:
         """Return a block of `length` steps that fits `subject`; None when there is none."""
         shelves = self._catalogue(length, subject)
         if not shelves:
             return None
-        shelf = rng.choices(shelves, [len(shelf.blocks) for shelf in shelves])[0]
-        return rng.choice(shelf.blocks)
+        return rng.choices(shelves, [len(shelf) for shelf in shelves])[0].draw(rng)
 
     def log_density(self, block: Block, subject: SubjectSpec) -> float:
         """Return the exact log-probability that `sample` of this length returns `block`."""
@@ -69,7 +106,7 @@ class BlockLibrary:
         occurrences = sum(shelf.counts[block] for shelf in shelves)
         if not occurrences:
             return -math.inf
-        return math.log(occurrences / sum(len(shelf.blocks) for shelf in shelves))
+        return math.log(occurrences / sum(len(shelf) for shelf in shelves))
 
     def _shape(self, subject: SubjectSpec) -> Shape:
         schema = self.vocabulary.architectures_by_name[subject.architecture].schema
@@ -83,7 +120,7 @@ class BlockLibrary:
             shelf
             for name in ("", *sorted(served & aisles.keys()))
             for (needed, targets), shelf in aisles.get(name, {}).items()
-            if needed in (None, shape) and targets <= served
+            if len(shelf) and needed in (None, shape) and targets <= served
         ]
 
     def _aisle(self, targets: frozenset[str]) -> str:
@@ -91,6 +128,14 @@ class BlockLibrary:
         its own than an ambient one, which every subject serves.
         """
         return min(targets - self._ambient or targets, default="")
+
+
+def _blocks(shape: Shape, steps: tuple[Step, ...]) -> Iterator[tuple[Needs, Block]]:
+    """Yield every block of `steps`, always in the same order, with what it needs."""
+    for length in BLOCK_LENGTHS:
+        for start in range(len(steps) - length + 1):
+            block = steps[start : start + length]
+            yield _needs(block, shape), block
 
 
 def _needs(block: Block, shape: Shape) -> Needs:
