@@ -63,7 +63,7 @@ WARM_UP = 60.0
 """What is kept up to a fixed number, such as features of calls, fills in the first minute."""
 SHORTEST_LIFE = 90.0
 LONG_ENOUGH = 600.0
-DISK_MB, DISK_MB_A_MINUTE = 64, 2
+DISK_MB, DISK_MB_A_MINUTE = 64, 6
 """Room for what a campaign keeps by itself as well: a small file takes a whole page here."""
 FULL = 4
 STARTED = re.compile(r"\tINITED |INFO: continued ")

@@ -204,15 +204,7 @@ class Checkpoint:
         except (ValueError, TypeError, KeyError, OverflowError, CodecError) as error:
             raise CampaignError(f"{self._path} is damaged: {error}") from None
         ledger = BehaviourLedger(counts, labels)
-        seeds = Corpus(None, corpus.vocabulary)
-        for entry in corpus.seeds:
-            seeds.put(entry)
-        state = SearchState.begin(corpus.vocabulary, seeds, ledger=ledger, max_length=max_length)
-        state.corpus = corpus
-        for entry in corpus.in_order():
-            if not entry.seed:
-                state.library.add(entry.sequence)
-        return state
+        return SearchState.begin(corpus.vocabulary, corpus, ledger=ledger, max_length=max_length)
 
     def restore(self, sampler: Sampler, state: SearchState) -> tuple[Progress, Seen]:
         """Put what `sampler` knew back into it; return the progress and what was taken over."""

@@ -90,7 +90,9 @@ class SearchState:
     ) -> SearchState:
         """Return the state at the start of a campaign, with blocks from the corpus."""
         library = BlockLibrary(vocabulary)
-        for entry in corpus:
+        # Seeds come before what is found, in the order of their names, wherever a campaign goes on.
+        found = [entry for entry in corpus.in_order() if not entry.seed]
+        for entry in [*corpus.seeds, *found][-library.latest :]:
             library.add(entry.sequence)
         distribution = SequenceDistribution(vocabulary, max_length=max_length)
         known = BehaviourLedger() if ledger is None else ledger

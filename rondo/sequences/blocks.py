@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Iterator
+from operator import attrgetter
 from random import Random
 from typing import TypeAlias
 
@@ -31,11 +32,12 @@ Needs: TypeAlias = tuple[Shape | None, frozenset[str]]
 class _Shelf:
     """Blocks with equal needs: every occurrence to draw from, and how often each occurs.
 
-    Those before `start` are gone: taking them off the front of a list one by one would move all the
-    others each time.
+    `rank` is where it stands among shelves, whatever was added first. Those before `start` are
+    gone: taking them off the front of a list one by one would move all the others each time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, needs: Needs) -> None:
+        self.rank = (sorted(needs[1]), needs[0] or ())
         self.blocks: list[Block] = []
         self.start = 0
         self.counts: Counter[Block] = Counter()
@@ -65,7 +67,10 @@ class _Shelf:
 
 
 class BlockLibrary:
-    """The n-grams of the `latest` sequences; one is drawn in proportion to how often it occurs."""
+    """The n-grams of the `latest` sequences; one is drawn in proportion to how often it occurs.
+
+    What it says follows from those sequences and their order alone, whatever was there before.
+    """
 
     def __init__(self, vocabulary: Vocabulary, *, latest: int = LATEST) -> None:
         self.vocabulary = vocabulary
@@ -84,14 +89,20 @@ class BlockLibrary:
         self._held.append((shape, sequence.steps))
         for needs, block in _blocks(shape, sequence.steps):
             aisle = self._shelves[len(block)].setdefault(self._aisle(needs[1]), {})
-            aisle.setdefault(needs, _Shelf()).put(block)
+            shelf = aisle.get(needs)
+            if shelf is None:
+                shelf = aisle[needs] = _Shelf(needs)
+            shelf.put(block)
         if len(self._held) > self.latest:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
         # A shelf gets its blocks in the order of the sequences, so the oldest ones lie in front.
         for needs, block in _blocks(*self._held.popleft()):
-            self._shelves[len(block)][self._aisle(needs[1])][needs].take_oldest()
+            aisle = self._shelves[len(block)][self._aisle(needs[1])]
+            aisle[needs].take_oldest()
+            if not len(aisle[needs]):
+                del aisle[needs]
 
     def sample(self, rng: Random, length: int, subject: SubjectSpec) -> Block | None:
         """Return a block of `length` steps that fits `subject`; None when there is none."""
@@ -116,12 +127,14 @@ class BlockLibrary:
         shape = self._shape(subject)
         served = {target.name for target in targets_of(subject, self.vocabulary)}
         aisles = self._shelves[length]
-        return [
+        fitting = [
             shelf
-            for name in ("", *sorted(served & aisles.keys()))
+            for name in ("", *(served & aisles.keys()))
             for (needed, targets), shelf in aisles.get(name, {}).items()
-            if len(shelf) and needed in (None, shape) and targets <= served
+            if needed in (None, shape) and targets <= served
         ]
+        fitting.sort(key=attrgetter("rank"))
+        return fitting
 
     def _aisle(self, targets: frozenset[str]) -> str:
         """Return the target that a block is looked for under, "" if it needs none: rather one of
