@@ -104,6 +104,8 @@ class Row:
     seed: int
     seconds: float
     executions: int = 0
+    behaviours: int = 0
+    time_shares: dict[str, float] = field(default_factory=dict)
     findings: list[Found] = field(default_factory=list)
     missed: dict[str, str] = field(default_factory=dict)
 
@@ -195,6 +197,8 @@ def campaign(
     try:
         for event in running.events():
             row.executions = int(str(event.get("executions", row.executions)))
+            row.behaviours = int(str(event.get("behaviours", row.behaviours)))
+            row.time_shares.update(event.get("time_shares") or {})  # type: ignore[call-overload]
             if event["event"] == "finding":
                 filed.append(event)
     finally:
@@ -255,6 +259,9 @@ def print_table(rows: list[Row], record: list[Known]) -> None:
             cells.append(f"{found.seconds / 60:.1f} min" if found else missed)
         print(f"{known.name:34} " + " ".join(f"{cell:>12}" for cell in cells))
     print(f"{'executions':34} " + " ".join(f"{row.executions:>12}" for row in rows))
+    print(f"{'behaviours':34} " + " ".join(f"{row.behaviours:>12}" for row in rows))
+    triage = [f"{row.time_shares.get('triage', 0.0):.0%}" for row in rows]
+    print(f"{'time that triage took':34} " + " ".join(f"{share:>12}" for share in triage))
     others = [sum(not found.bug for found in row.findings) for row in rows]
     print(f"{'findings that are no bug of these':34} " + " ".join(f"{n:>12}" for n in others))
     for row in rows:
