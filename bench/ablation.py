@@ -29,7 +29,7 @@ import click
 
 from rondo._native.behaviour import hash64
 from rondo.frameworks.registry import load_framework
-from rondo.oracle.behaviours import cause_of
+from rondo.oracle.behaviours import occasion_of
 from rondo.search import mcmc
 from rondo.search.corpus import Corpus
 from rondo.search.sampler import SearchState
@@ -105,7 +105,7 @@ class Pretended:
                 self.dynamic |= {n for n, (one, two) in enumerate(pairs) if one != two}
             sizes = step.sizes
             before, outcome = outcome, self._call(step)
-            cause = cause_of(self.sequence, self.vocabulary, position)
+            cause = occasion_of(self.sequence, self.vocabulary, position)
             self.labels += [f"after {cause}: {outcome}", f"{before} then {outcome}"]
         backend = self.sequence.options.backend
         return {hash64(label): label for label in (f"{backend}: {each}" for each in self.labels)}

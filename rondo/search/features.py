@@ -48,7 +48,7 @@ def features_of(sequence: Sequence) -> tuple[str, ...]:
             if isinstance(before, Change):
                 found.append(f"after {before.target}.{before.action}")
             if call is not None:
-                found.append(f"between {_difference(call, step)}")
+                found += _differences(call, step)
             call = step
         before = step
     found.append(f"calls {calls.bit_length()}")
@@ -66,10 +66,15 @@ def _unusual(call: Call) -> tuple[str, ...]:
 
 
 @lru_cache(KEPT)
-def _difference(first: Call, second: Call) -> str:
-    """Return the names of the operands in which two calls differ."""
-    return ",".join(
+def _differences(first: Call, second: Call) -> tuple[str, ...]:
+    """Return a feature for each operand in which two calls differ, and one for how many do."""
+    names = [
         name
         for name in OPERANDS
         if name not in SILENT and getattr(first, name) != getattr(second, name)
-    )
+    ]
+    if not names:
+        return ("between equals",)
+    if len(names) == 1:
+        return (f"between {names[0]}",)
+    return ("between several", *(f"among {name}" for name in names))

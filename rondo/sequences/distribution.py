@@ -104,6 +104,7 @@ LENGTH_DECAY = 0.86
 """A sequence has n steps with probability proportional to n * LENGTH_DECAY ** n: about 13."""
 
 
+@cache
 def skewed(count: int, usual: float | None) -> tuple[float, ...]:
     """Return `count` probabilities: `usual` for the first, the rest shared; None: uniform."""
     if usual is None or count == 1:

@@ -38,9 +38,11 @@ def test_features_name_parts_changes_and_differences_once_each() -> None:
         "construct hook",
         "change hook.1.1",
         "after hook.1",
-        "between ",
+        "between equals",
         "operand dtype=1",
-        "between dtype,sizes",
+        "between several",
+        "among dtype",
+        "among sizes",
         "calls 3",
     )
 
