@@ -95,6 +95,13 @@ SMALLEST_SHARE = 0.75
 """Share of the architecture that does nothing. On torch a sequence over it costs a fifth of one
 over a real architecture, and most bugs hang on constructs alone."""
 
+CACHED = "compile-cache key"
+"""The kind of the constructs that show what they are there for on the dearest back end alone."""
+
+CACHED_WEIGHT = 8.0
+"""How much likelier each of those is there. The cheaper ones, which get most executions, see to the
+others; six of torch's constructs, five of the public record's thirteen bugs, are of that kind."""
+
 MODELS = 2048
 """Subjects whose models are kept: chains come by thousands on paper and stay with few."""
 
@@ -420,17 +427,33 @@ class SequenceDistribution(StepDistribution):
             **self._options,
             "cache": skewed(len(OPTION_CHOICES["cache"]), CACHE_OF_DEAREST),
         }
+        names = [construct.name for construct in vocabulary.constructs]
+        kinds = [construct.kind for construct in vocabulary.constructs]
+        self._constructs = dict.fromkeys(names, 1.0)
+        self._constructs_of_dearest = {
+            name: CACHED_WEIGHT if kind == CACHED else 1.0
+            for name, kind in zip(names, kinds, strict=True)
+        }
         self._seeds = skewed(SEEDS, USUAL_SEED)
         self._architectures = _architecture_shares(vocabulary)
 
     # ---------------------------------------------------------------------------------- sampling
 
-    def sample_subject(self, rng: Random) -> SubjectSpec:
+    def sample_subject(self, rng: Random, backend: int = 0) -> SubjectSpec:
         """Return a subject: an architecture, a few constructs in any order, mostly seed 0."""
         architecture = draw_from(rng, self._architectures)
-        names = [construct.name for construct in self.vocabulary.constructs]
-        constructs = tuple(rng.sample(names, draw(rng, self._counts)))
-        return SubjectSpec(architecture, constructs, draw(rng, self._seeds))
+        left, constructs = dict(self._weights_on(backend)), []
+        for _ in range(draw(rng, self._counts)):
+            constructs.append(draw_from(rng, left))
+            del left[constructs[-1]]
+        return SubjectSpec(architecture, tuple(constructs), draw(rng, self._seeds))
+
+    def _weights_on(self, backend: int) -> Mapping[str, float]:
+        """Return how likely each construct is to be drawn next, given the back end."""
+        return self._constructs_of_dearest if self._is_dearest(backend) else self._constructs
+
+    def _is_dearest(self, backend: int) -> bool:
+        return backend == len(self.vocabulary.backends) - 1 > 0
 
     def sample_options(self, rng: Random, *, backends: Many[int]) -> Options:
         """Return compile options on one of `backends`, each option mostly at its usual choice."""
@@ -440,8 +463,7 @@ class SequenceDistribution(StepDistribution):
 
     def _rows(self, backend: int) -> Mapping[str, tuple[float, ...]]:
         """Return the probabilities of each option's choices, given the back end."""
-        last = len(self.vocabulary.backends) - 1
-        return self._options_of_dearest if backend == last > 0 else self._options
+        return self._options_of_dearest if self._is_dearest(backend) else self._options
 
     def sample_length(self, rng: Random) -> int:
         """Return a number of steps."""
@@ -452,8 +474,8 @@ class SequenceDistribution(StepDistribution):
     ) -> Sequence:
         """Return a sequence of `length` steps (default: drawn) that ends with a call."""
         count = self.sample_length(rng) if length is None else length
-        subject = self.sample_subject(rng)
         options = self.sample_options(rng, backends=backends)
+        subject = self.sample_subject(rng, options.backend)
         steps: list[Step] = []
         for _ in range(count - 1):
             steps.append(self.sample(rng, subject, steps))
@@ -481,18 +503,24 @@ class SequenceDistribution(StepDistribution):
             return -math.inf
         subject = sequence.subject
         total = math.log(self._lengths[len(steps) - 1])
-        total += self._subject_log_density(subject) + self._options_log_density(sequence.options)
+        total += self._subject_log_density(subject, sequence.options.backend)
+        total += self._options_log_density(sequence.options)
         model, rows = self.model(subject), rows_of(steps)
         for position, step in enumerate(steps):
             before = steps[:position]
             total += self._log_density(model, step, rows[position], before, rows[:position])
         return total - math.log(self.call_probability(subject, steps[:-1]))
 
-    def _subject_log_density(self, subject: SubjectSpec) -> float:
-        known, count = len(self.vocabulary.constructs), len(subject.constructs)
-        total = math.log(self._seeds[subject.seed]) + math.log(self._counts[count])
+    def _subject_log_density(self, subject: SubjectSpec, backend: int) -> float:
+        total = math.log(self._seeds[subject.seed])
+        total += math.log(self._counts[len(subject.constructs)])
         total += math.log(self._architectures[subject.architecture])
-        return total - sum(math.log(known - number) for number in range(count))
+        weights = self._weights_on(backend)
+        left = sum(weights.values())
+        for name in subject.constructs:
+            total += math.log(weights[name] / left)
+            left -= weights[name]
+        return total
 
     def _options_log_density(self, options: Options) -> float:
         rows = self._rows(options.backend).items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import chain, product
 from random import Random
 
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import given
 
 from rondo.sequences.distribution import (
+    CACHED,
+    CACHED_WEIGHT,
     SequenceDistribution,
     StepDistribution,
     call_of,
@@ -80,6 +83,30 @@ def test_the_prior_sums_to_one_over_all_sequences(tiny: SequenceDistribution) ->
         math.exp(tiny.log_prior(s)) for s in toys.enumerate_sequences(tiny, seeds=seeds)
     )
     assert total == pytest.approx(0.75 + 0.25 / 255, rel=1e-12)
+
+
+@pytest.mark.parametrize("backend", [0, 1])
+def test_the_dearest_back_end_gets_what_only_it_can_show(backend: int) -> None:
+    vocabulary = toys.tiny_vocabulary()
+    cached = replace(vocabulary.constructs[2], kind=CACHED)
+    vocabulary = replace(vocabulary, constructs=(*vocabulary.constructs[:2], cached))
+    distribution = SequenceDistribution(vocabulary, max_length=1)
+    drawn = toys.tally(lambda rng: distribution.sample_subject(rng, backend))
+    usual = [subject for subject in drawn if subject.seed == 0]
+    assert len(usual) == 2 * (1 + 3 + 6)
+    weights = {}
+    for subject in usual:
+        call = Call(sizes=(0,) * (1 if subject.architecture == "a" else 2))
+        prior = distribution.log_prior(Sequence(subject, Options(backend=backend), (call,)))
+        step = distribution.log_density(call, subject)
+        weights[subject] = math.exp(prior - step) * distribution.call_probability(subject)
+    total, drawn_total = sum(weights.values()), float(sum(drawn[subject] for subject in usual))
+    for subject, weight in weights.items():
+        assert weight / total == pytest.approx(float(drawn[subject]) / drawn_total, rel=1e-9)
+    alone = {s.constructs: float(drawn[s]) for s in usual if s.architecture == "a"}
+    one = [alone[("k",)], alone[("l",)], alone[("m",)]]
+    assert one[0] == pytest.approx(one[1])
+    assert one[2] == pytest.approx(one[0] * (CACHED_WEIGHT if backend else 1.0))
 
 
 def test_sampled_sequences_follow_the_prior(tiny: SequenceDistribution) -> None:
