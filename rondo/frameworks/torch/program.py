@@ -371,10 +371,12 @@ class _Outcome:
             if leaves:
                 grads = torch.autograd.grad(loss, leaves, create_graph=True, allow_unused=True)
                 given = [grad for grad in grads if grad is not None]
-                found = [grad.detach() for grad in given]
+                found = given
                 if self.second_order:
-                    found += _second_gradients(given, leaves)
-                self.outputs = (*tensors_of(self.outputs), *found)
+                    found = [*given, *_second_gradients(given, leaves)]
+                # Nobody promises what strides a gradient has that lands in no `.grad`.
+                plain = [grad.detach().contiguous() for grad in found]
+                self.outputs = (*tensors_of(self.outputs), *plain)
             return
         loss.backward()
 
@@ -387,7 +389,7 @@ def _second_gradients(grads: list[Tensor], leaves: list[Tensor]) -> list[Tensor]
     loss = sum(_weighted_sum(grad) for grad in wanted)
     assert isinstance(loss, Tensor)
     found = torch.autograd.grad(loss, leaves, allow_unused=True)
-    return [grad.detach() for grad in found if grad is not None]
+    return [grad for grad in found if grad is not None]
 
 
 def _weighted_sum(tensor: Tensor) -> Tensor:
