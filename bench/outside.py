@@ -44,7 +44,7 @@ from rondo.sequences.step import Call, Options, Sequence, SubjectSpec
 from rondo.subjects.user import NAME, subject
 
 MAX_NODES = 10
-"""Operators of a graph: the size that NNSmith's own evaluation uses."""
+"""Operators of a graph, at most."""
 MAX_ELEMENTS = 1 << 14
 SOLVING_MS = 10_000
 

@@ -30,8 +30,6 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
@@ -62,6 +60,7 @@ WAYS = ("bare", "campaign", "full", "naive")
 ALL_ARMS = Settings(always_reset=True, masked_every=1, max_alarms=64)
 """Gives up at no number of alarms, so that it sees all that a campaign does."""
 
+PROFILE = "profile_guard_manager"
 SETTINGS = {"campaign": Settings(), "full": ALL_ARMS, "naive": ALL_ARMS}
 
 
@@ -70,7 +69,7 @@ class Ways:
 
     def __init__(self, names: tuple[str, ...], device: str, folder: Path) -> None:
         """Make ready to compile, keeping kernels below `folder`. Raises DeviceError."""
-        profile = dynamo_guards.profile_guard_manager  # before an adapter takes it away
+        profile = getattr(dynamo_guards, PROFILE, None)  # before an adapter takes it away
         adapter = type(load_framework("torch"))
         self.names = names
         self.frameworks = {name: adapter() for name in names}
@@ -78,18 +77,18 @@ class Ways:
             framework.use_device(device)
             framework.warm()
         self._folder = folder
-        self._store = cpp_builder.run_compile_cmd
-        self._profiles = {True: dynamo_guards.profile_guard_manager, False: profile}
+        self._store = getattr(cpp_builder, "run_compile_cmd", None)
+        self._profiles = {True: getattr(dynamo_guards, PROFILE, None), False: profile}
 
-    @contextmanager
-    def on(self, way: str) -> Iterator[Framework]:
-        """Give the adapter of `way`, with its store of kernels, or with none of the levers."""
+    def choose(self, way: str) -> Framework:
+        """Return the adapter of `way`, its levers set from now on: a store of its own, or none."""
         levers = way != "naive"
-        dynamo_guards.profile_guard_manager = self._profiles[levers]
+        if self._profiles[False] is not None:
+            setattr(dynamo_guards, PROFILE, self._profiles[levers])
         if isinstance(self._store, KernelStore):
             self._store.folder = self._folder / way
             cpp_builder.run_compile_cmd = self._store if levers else self._store.run
-        yield self.frameworks[way]
+        return self.frameworks[way]
 
 
 @click.command()
@@ -174,8 +173,7 @@ def measure(
         data = encode(distribution.sample_sequence(rng, length, backends=(index,)))
         verdicts = {}
         for way in rng.sample(ways.names, len(ways.names)):
-            with ways.on(way) as framework:
-                spent, verdicts[way] = run_once(framework, vocabulary, data, way)
+            spent, verdicts[way] = run_once(ways.choose(way), vocabulary, data, way)
             if number >= warm_up:
                 seconds[way] += spent
         for way in {*verdicts} - {"bare", "campaign"}:
