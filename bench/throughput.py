@@ -173,7 +173,7 @@ def measure(
     rng = Random(seed)
     seconds = dict.fromkeys(ways.names, 0.0)
     differing = lost = 0
-    warm_up = 1
+    warm_up = int(backend != KERNELS)  # there each sequence warms up for itself
     for number in range(count + warm_up):
         data = encode(distribution.sample_sequence(rng, length, backends=(index,)))
         verdicts = {}
