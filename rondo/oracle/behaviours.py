@@ -43,8 +43,8 @@ def occasion_of(sequence: Sequence, vocabulary: Vocabulary, position: int) -> st
     """Return the same for a behaviour: two operands or more that differ are `several`.
 
     Calls can differ in 8,191 sets of operands, each of which would be new once on every back end:
-    a search that is rewarded for them looks for little else (15,995 of the 16,095 behaviours of a
-    campaign were such, before). What matters to a compiler among them is in its own events.
+    a search that is rewarded for them looks for little else. What matters to a compiler among them
+    is in its own events.
     """
     return _told(sequence, vocabulary, position, _one_or_several)
 
