@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 START_SECONDS = 300.0
@@ -51,7 +52,7 @@ class Campaign:
             self._lines.put(line)
         self._lines.put(None)
 
-    def events(self) -> Iterator[dict[str, object]]:
+    def events(self) -> Iterator[dict[str, Any]]:
         """Yield what the campaign says until it ends, or does not end in time."""
         while (left := self._deadline - time.monotonic()) > 0:
             try:

@@ -96,9 +96,7 @@ def generator() -> Callable[[int], tuple[Generated, list[torch.Tensor]]]:
             max_elem_per_tensor=MAX_ELEMENTS,
             dtype_choices=dtypes,
         )
-        model = TorchModelCPU.from_gir(graph.make_concrete())
-        symbolic = model.torch_model.eval()
-        symbolic.disable_proxy_grad()
+        symbolic = TorchModelCPU.from_gir(graph.make_concrete()).torch_model.eval()
         return Generated(symbolic), list(symbolic.get_random_inps().values())
 
     return generate

@@ -23,6 +23,7 @@ import tomllib
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -193,12 +194,12 @@ def campaign(
     flags = [f"--sampler={sampler}", f"-seed={seed}", "-workers=2"]
     flags += [f"--backends={backends}"] if backends else []
     running = Campaign(folder, CORPUS, flags, seconds=seconds)
-    filed: list[dict[str, object]] = []
+    filed: list[dict[str, Any]] = []
     try:
         for event in running.events():
-            row.executions = int(str(event.get("executions", row.executions)))
-            row.behaviours = int(str(event.get("behaviours", row.behaviours)))
-            row.time_shares.update(event.get("time_shares") or {})  # type: ignore[call-overload]
+            row.executions = event.get("executions", row.executions)
+            row.behaviours = event.get("behaviours", row.behaviours)
+            row.time_shares = event.get("time_shares", row.time_shares)
             if event["event"] == "finding":
                 filed.append(event)
     finally:

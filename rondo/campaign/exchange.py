@@ -22,6 +22,7 @@ from rondo._native.behaviour import MAGIC, VERSION, BehaviourMap, hash64
 from rondo.campaign.artifacts import Artifacts
 from rondo.campaign.corpora import Scope
 from rondo.campaign.folder import Member
+from rondo.campaign.pieces import map_pieces
 from rondo.campaign.register import Register
 from rondo.errors import ArtifactError
 from rondo.findings.reproducer import write_with
@@ -65,19 +66,18 @@ class Exchange:
         """Write down what others may use: own counts, labels, what entries were first to show."""
         own = subtracted(self.state.ledger.counts, self.seen.maps.values())
         labels = self.state.ledger.labels
-        told = [hash_ for hash_ in own if hash_ in labels]
-        claims = [entry for entry in self.state.corpus.in_order() if entry.first]
+        told = [(hash_, labels[hash_]) for hash_ in own if hash_ in labels]
+        entries = self.state.corpus.in_order()
+        claims = [(entry.name, list(entry.first)) for entry in entries if entry.first]
 
         def write(file: BinaryIO) -> None:
             packer = msgpack.Packer()
             file.write(packer.pack_map_header(3))
             file.write(packer.pack("map") + packer.pack(own.to_bytes()))
-            file.write(packer.pack("labels") + packer.pack_map_header(len(told)))
-            for hash_ in told:
-                file.write(packer.pack(hash_) + packer.pack(labels[hash_]))
-            file.write(packer.pack("first") + packer.pack_map_header(len(claims)))
-            for entry in claims:
-                file.write(packer.pack(entry.name) + packer.pack(list(entry.first)))
+            file.write(packer.pack("labels"))
+            file.writelines(map_pieces(told))
+            file.write(packer.pack("first"))
+            file.writelines(map_pieces(claims))
 
         with suppress(ArtifactError):  # a full disk is noticed where something would be lost
             write_with(self.member.published, write)

@@ -25,6 +25,7 @@ from rondo.campaign.driver import Campaign, Job, Keeper, Progress
 from rondo.campaign.exchange import EVERY, Exchange, Seen
 from rondo.campaign.folder import CampaignError, Member
 from rondo.campaign.graph import GraphError, Reader, Writer
+from rondo.campaign.pieces import map_pieces
 from rondo.campaign.status import figures
 from rondo.errors import ArtifactError
 from rondo.findings.reproducer import write_with
@@ -145,10 +146,7 @@ def _pieces(campaign: Campaign, seen: Seen) -> Iterator[bytes]:
         yield packer.pack(name)
         yield packer.pack(value)
     yield packer.pack("labels")
-    yield packer.pack_map_header(len(state.ledger.labels))
-    for hash_, label in state.ledger.labels.items():
-        yield packer.pack(hash_)
-        yield packer.pack(label)
+    yield from map_pieces(state.ledger.labels.items())
     yield packer.pack("corpus")
     yield packer.pack_array_header(len(state.corpus))
     for entry in state.corpus.in_order():

@@ -7,7 +7,6 @@ than one that follows a new size, and two calls in a row remember more than each
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Sequence as Series
 
 from rondo._native.behaviour import hash64
@@ -36,7 +35,17 @@ def cause_of(sequence: Sequence, vocabulary: Vocabulary, position: int) -> str:
     The nearest change as `target.action`, else the operands in which the two calls differ, else
     `repeat`, or `first` for the first call of all.
     """
-    return _told(sequence, vocabulary, position, lambda differing: ",".join(differing))
+    call = sequence.steps[position]
+    assert isinstance(call, Call)
+    for before in range(position - 1, -1, -1):
+        step = sequence.steps[before]
+        if isinstance(step, Call):
+            names = (*CALL_CHOICES, "sizes")
+            differing = [name for name in names if getattr(step, name) != getattr(call, name)]
+            return f"call({','.join(differing)})" if differing else "repeat"
+        target = vocabulary.targets_by_name[step.target]
+        return f"{target.name}.{target.actions[step.action].name}"
+    return "first"
 
 
 def occasion_of(sequence: Sequence, vocabulary: Vocabulary, position: int) -> str:
@@ -46,30 +55,8 @@ def occasion_of(sequence: Sequence, vocabulary: Vocabulary, position: int) -> st
     a search that is rewarded for them looks for little else. What matters to a compiler among them
     is in its own events.
     """
-    return _told(sequence, vocabulary, position, _one_or_several)
-
-
-def _one_or_several(differing: Series[str]) -> str:
-    return differing[0] if len(differing) == 1 else "several"
-
-
-def _told(
-    sequence: Sequence,
-    vocabulary: Vocabulary,
-    position: int,
-    tell: Callable[[Series[str]], str],
-) -> str:
-    call = sequence.steps[position]
-    assert isinstance(call, Call)
-    for before in range(position - 1, -1, -1):
-        step = sequence.steps[before]
-        if isinstance(step, Call):
-            names = (*CALL_CHOICES, "sizes")
-            differing = [name for name in names if getattr(step, name) != getattr(call, name)]
-            return f"call({tell(differing)})" if differing else "repeat"
-        target = vocabulary.targets_by_name[step.target]
-        return f"{target.name}.{target.actions[step.action].name}"
-    return "first"
+    cause = cause_of(sequence, vocabulary, position)
+    return "call(several)" if cause.startswith("call(") and "," in cause else cause
 
 
 def behaviours_of(

@@ -32,18 +32,13 @@ Needs: TypeAlias = tuple[Shape | None, frozenset[str]]
 class _Shelf:
     """Blocks with equal needs: every occurrence to draw from, and how often each occurs.
 
-    `rank` is where it stands among shelves, whatever was added first. Those before `start` are
-    gone: taking them off the front of a list one by one would move all the others each time.
+    `rank` is where it stands among shelves, whatever was added first.
     """
 
     def __init__(self, needs: Needs) -> None:
         self.rank = (sorted(needs[1]), needs[0] or ())
-        self.blocks: list[Block] = []
-        self.start = 0
+        self.blocks: deque[Block] = deque()
         self.counts: Counter[Block] = Counter()
-
-    def __len__(self) -> int:
-        return len(self.blocks) - self.start
 
     def put(self, block: Block) -> None:
         """Add an occurrence of `block`."""
@@ -52,18 +47,10 @@ class _Shelf:
 
     def take_oldest(self) -> None:
         """Take away the occurrence that was put here first."""
-        block = self.blocks[self.start]
+        block = self.blocks.popleft()
         self.counts[block] -= 1
         if not self.counts[block]:
             del self.counts[block]
-        self.start += 1
-        if self.start > len(self):
-            del self.blocks[: self.start]
-            self.start = 0
-
-    def draw(self, rng: Random) -> Block:
-        """Return one of the occurrences."""
-        return self.blocks[self.start + rng.randrange(len(self))]
 
 
 class BlockLibrary:
@@ -101,7 +88,7 @@ class BlockLibrary:
         for needs, block in _blocks(*self._held.popleft()):
             aisle = self._shelves[len(block)][self._aisle(needs[1])]
             aisle[needs].take_oldest()
-            if not len(aisle[needs]):
+            if not aisle[needs].blocks:
                 del aisle[needs]
 
     def sample(self, rng: Random, length: int, subject: SubjectSpec) -> Block | None:
@@ -109,7 +96,8 @@ class BlockLibrary:
         shelves = self._catalogue(length, subject)
         if not shelves:
             return None
-        return rng.choices(shelves, [len(shelf) for shelf in shelves])[0].draw(rng)
+        shelf = rng.choices(shelves, [len(shelf.blocks) for shelf in shelves])[0]
+        return rng.choice(shelf.blocks)
 
     def log_density(self, block: Block, subject: SubjectSpec) -> float:
         """Return the exact log-probability that `sample` of this length returns `block`."""
@@ -117,7 +105,7 @@ class BlockLibrary:
         occurrences = sum(shelf.counts[block] for shelf in shelves)
         if not occurrences:
             return -math.inf
-        return math.log(occurrences / sum(len(shelf) for shelf in shelves))
+        return math.log(occurrences / sum(len(shelf.blocks) for shelf in shelves))
 
     def _shape(self, subject: SubjectSpec) -> Shape:
         schema = self.vocabulary.architectures_by_name[subject.architecture].schema

@@ -427,12 +427,10 @@ class SequenceDistribution(StepDistribution):
             **self._options,
             "cache": skewed(len(OPTION_CHOICES["cache"]), CACHE_OF_DEAREST),
         }
-        names = [construct.name for construct in vocabulary.constructs]
-        kinds = [construct.kind for construct in vocabulary.constructs]
-        self._constructs = dict.fromkeys(names, 1.0)
+        self._constructs = {construct.name: 1.0 for construct in vocabulary.constructs}
         self._constructs_of_dearest = {
-            name: CACHED_WEIGHT if kind == CACHED else 1.0
-            for name, kind in zip(names, kinds, strict=True)
+            construct.name: CACHED_WEIGHT if construct.kind == CACHED else 1.0
+            for construct in vocabulary.constructs
         }
         self._seeds = skewed(SEEDS, USUAL_SEED)
         self._architectures = _architecture_shares(vocabulary)

@@ -370,10 +370,9 @@ class _Outcome:
             leaves = list(inputs.leaves.values())
             if leaves:
                 grads = torch.autograd.grad(loss, leaves, create_graph=True, allow_unused=True)
-                given = [grad for grad in grads if grad is not None]
-                found = given
+                found = [grad for grad in grads if grad is not None]
                 if self.second_order:
-                    found = [*given, *_second_gradients(given, leaves)]
+                    found += _second_gradients(found, leaves)
                 # Nobody promises what strides a gradient has that lands in no `.grad`.
                 plain = [grad.detach().contiguous() for grad in found]
                 self.outputs = (*tensors_of(self.outputs), *plain)
