@@ -21,8 +21,7 @@ def compiler_changes(sequence: Sequence) -> int:
 
 def served(result: Result, alarm: Alarm) -> bool:
     """Whether the exposing call was served what had been compiled before."""
-    identity = alarm.identity
-    return f"{identity.backend}: after {identity.exposing}: hit" in result.behaviours.values()
+    return result.outcomes.get(alarm.step) == "hit"
 
 
 def same_bug(first: Identity, second: Identity) -> bool:

@@ -30,6 +30,7 @@ from rondo.campaign.stop import Stop, StoppedError
 from rondo.campaign.triage import Triage
 from rondo.campaign.turns import Turns
 from rondo.errors import ArtifactError, BackendError, CorpusError
+from rondo.oracle.behaviours import occasion_of
 from rondo.oracle.fresh import is_sampled, measure
 from rondo.oracle.result import Result, Verdict
 from rondo.search.plain import is_suspicious, why_nothing_compiles
@@ -95,6 +96,9 @@ class Keeper:
 
     disk: Disk
 
+    def begin(self, campaign: Campaign) -> None:
+        """Save where a campaign begins, so that it always continues from a state of its own."""
+
     def tick(self, campaign: Campaign) -> None:
         """Do what is due. Called between two steps, with the turn. Raises DiskFullError."""
         self.disk.check()
@@ -122,7 +126,6 @@ class Campaign:
     _probed: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._corpus_bytes = sum(len(entry.data) for entry in self.state.corpus)
         self.progress.register.buckets.update(
             dict.fromkeys(self.artifacts.buckets(self.vocabulary))
         )
@@ -159,6 +162,11 @@ class Campaign:
             for slot in self.slots[1:]
         ]
         started = []
+        try:
+            self.keeper.begin(self)
+        except FULL as failure:
+            self._failures.append(failure)
+            self.stop.now()
         for thread in others:
             if self.stop.requested:
                 break
@@ -253,22 +261,29 @@ class Campaign:
             result = slot.executor.run(data)
         except ExecutionFaultError as fault:
             result = self._note_fault(data, str(fault))
-        del progress.running[slot.number]
         if not job.search:
+            del progress.running[slot.number]
             self._revisit(data, sequence, result)
             return
-        backend = self.vocabulary.backends[sequence.options.backend]
-        self.stats.count(result, backend, time.monotonic() - began, slot.executor.resident_bytes)
-        progress.seeds_left -= not job.proposed
+        took = time.monotonic() - began
         if any(map(is_suspicious, result.alarms)):
             self._probe(slot, sequence.options.backend)
+        leaked = None
+        if is_sampled(data) and not result.alarms:
+            leaked = self._measure(slot, data)
+        # Until it is learned nothing waits for a worker any more, so no checkpoint falls between.
+        del progress.running[slot.number]
+        backend = self.vocabulary.backends[sequence.options.backend]
+        self.stats.count(result, backend, took, slot.executor.resident_bytes)
+        progress.seeds_left -= not job.proposed
         progress.register.meet(data, sequence.subject, result, self.stats)
+        if leaked is not None:
+            self.stats.measured += 1
+            progress.register.meet(data, sequence.subject, leaked, self.stats)
         new = self._learn(job, data, result)
         reached = self.lines.after(slot.executor, data, new_behaviours=new)
         if reached:
             self.sampler.note_lines(sequence, reached)
-        if is_sampled(data) and not result.alarms:
-            self._measure(slot, data, sequence)
 
     def _probe(self, slot: Slot, backend: int) -> None:
         """Raise BackendError where `backend` cannot compile at all: no alarm of it means anything.
@@ -297,16 +312,20 @@ class Campaign:
             self.artifacts.forget(UNCONFIRMED, data)
 
     def _learn(self, job: Job, data: bytes, result: Result) -> bool:
-        """Let the sampler observe `result`; return whether it showed a new behaviour."""
+        """Let the sampler observe `result`; return whether it showed a new behaviour.
+
+        One bug whose exposing calls differ in several operands is one alarm to it, whichever they
+        are: it would be paid for each set of them.
+        """
         progress = self.progress
-        identities = [alarm.identity for alarm in result.alarms]
+        met = [alarm.identity for alarm in result.alarms]
+        identities = [replace(each, exposing=occasion_of(each.exposing)) for each in met]
         size = len(self.state.corpus)
         feedback = self.sampler.observe(
             job.sequence, result.behaviours, identities, work=result.work
         )
         if len(self.state.corpus) > size:
             self.stats.new_units += 1
-            self._corpus_bytes += len(data)
         if job.proposed:
             progress.proposed += 1
             progress.accepted += feedback.accepted
@@ -318,17 +337,15 @@ class Campaign:
             progress.next_pulse *= 2
         return bool(feedback.new)
 
-    def _measure(self, slot: Slot, data: bytes, sequence: Sequence) -> None:
-        """Measure the reset arms of one sequence in so many against fresh processes."""
+    def _measure(self, slot: Slot, data: bytes) -> Result:
+        """Return where the reset arms of a sequence leak, measured against fresh processes."""
         self._say(slot, "measuring resets against fresh processes")
-        self.stats.measured += 1
         try:
             result = measure(data, slot.executor.run_fresh_as, self.vocabulary)
         except ExecutionFaultError:
-            return
+            return Result("fault")
         leaks = tuple(a for a in result.alarms if a.identity.verdict == Verdict.LEAKED.value)
-        leaked = replace(result, alarms=leaks)
-        self.progress.register.meet(data, sequence.subject, leaked, self.stats)
+        return replace(result, alarms=leaks)
 
     def _note_fault(self, data: bytes, trace: str) -> Result:
         """Keep a sequence that made a subject or Rondo itself raise; say so once per place."""
@@ -373,7 +390,7 @@ class Campaign:
             executions=stats.executions,
             behaviours=len(self.state.ledger),
             corpus=len(corpus),
-            corpus_bytes=self._corpus_bytes,
+            corpus_bytes=corpus.size,
             seconds=progress.seconds + self.stop.elapsed,
             resident_bytes=max(executor.resident_bytes for executor in self.executors),
             findings=stats.findings,

@@ -68,16 +68,17 @@ class Exchange:
         labels = self.state.ledger.labels
         told = [(hash_, labels[hash_]) for hash_ in own if hash_ in labels]
         entries = self.state.corpus.in_order()
-        claims = [(entry.name, list(entry.first)) for entry in entries if entry.first]
+        claims = [entry for entry in entries if entry.first]
 
         def write(file: BinaryIO) -> None:
             packer = msgpack.Packer()
             file.write(packer.pack_map_header(3))
             file.write(packer.pack("map") + packer.pack(own.to_bytes()))
             file.write(packer.pack("labels"))
-            file.writelines(map_pieces(told))
+            file.writelines(map_pieces(told, len(told)))
             file.write(packer.pack("first"))
-            file.writelines(map_pieces(claims))
+            first = ((entry.name, list(entry.first)) for entry in claims)
+            file.writelines(map_pieces(first, len(claims)))
 
         with suppress(ArtifactError):  # a full disk is noticed where something would be lost
             write_with(self.member.published, write)
@@ -88,7 +89,9 @@ class Exchange:
         for folder in self.member.siblings():
             first.update(self._take_behaviours(folder))
         self._take_findings()
-        return self._take_sequences(first)
+        taken = self._take_sequences()
+        self.state.corpus.claim(first)
+        return taken
 
     def _take_behaviours(self, folder: Path) -> dict[str, list[int]]:
         """Add what `folder`'s member counted since the last time; return its entries' firsts."""
@@ -105,13 +108,17 @@ class Exchange:
             return {}  # not there yet, or damaged: the next one is whole
         self._published[folder.name] = changed
         before = self.seen.maps.get(folder.name)
+        more = subtracted(theirs, [] if before is None else [before])
         ledger = self.state.ledger
-        ledger.counts.merge(subtracted(theirs, [] if before is None else [before]))
+        ledger.counts.merge(more)
         ledger.labels.update(labels)
-        self.seen.maps[folder.name] = theirs
+        if before is None:
+            self.seen.maps[folder.name] = theirs
+        else:  # a sibling that was killed goes on from less than it had published, and repeats it
+            before.merge(more)
         return first
 
-    def _take_sequences(self, first: dict[str, list[int]]) -> int:
+    def _take_sequences(self) -> int:
         try:
             changed = self.corpus.stat().st_mtime_ns
         except OSError:
@@ -119,7 +126,7 @@ class Exchange:
         if changed == self._corpus_time:
             return 0
         self._corpus_time = changed
-        corpus, found = self.state.corpus, []
+        found = []
         for path in sorted(self.corpus.glob(f"*{SUFFIX}")):
             if path.name in self.seen.files or path.name.startswith("."):
                 continue
@@ -127,14 +134,14 @@ class Exchange:
             try:
                 with path.open("rb") as file:
                     data = file.read(LARGEST)
-                sequence = self.scope.admit(decode_strict(data, corpus.vocabulary))
+                sequence = self.scope.admit(decode_strict(data, self.state.corpus.vocabulary))
             except (OSError, CodecError):
                 if path.exists():
                     self.damaged.add(path.name)
                 continue
             if sequence is not None:
-                found.append((sequence, first.get(path.stem, ())))
-        adopted = corpus.adopt(found)
+                found.append(sequence)
+        adopted = self.state.corpus.adopt(found)
         for sequence in adopted:
             self.state.library.add(sequence)
         return len(adopted)

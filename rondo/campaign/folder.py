@@ -88,6 +88,20 @@ class Member:
         """Its figures over time."""
         return self.folder / "stats.jsonl"
 
+    @property
+    def written(self) -> Path:
+        """Names of the corpus files that are its own, one a line."""
+        return self.folder / "written"
+
+    def own_files(self) -> set[str]:
+        """Return the names of the corpus files that it wrote, whatever its checkpoint knows."""
+        try:
+            return {*self.written.read_text(encoding="ascii", errors="replace").splitlines()}
+        except FileNotFoundError:
+            return set()
+        except OSError as error:
+            raise CampaignError(f"cannot read {self.written}: {error.strerror}") from None
+
     def siblings(self) -> list[Path]:
         """Return the folders of the other members, in the order in which they came."""
         return [path for path in members_of(self.folder.parents[1]) if path != self.folder]

@@ -29,6 +29,7 @@ from rondo.campaign.pieces import map_pieces
 from rondo.campaign.status import figures
 from rondo.errors import ArtifactError
 from rondo.findings.reproducer import write_with
+from rondo.search.baselines import Seeds
 from rondo.search.behaviour import BehaviourLedger
 from rondo.search.corpus import Corpus, Entry
 from rondo.search.sampler import Sampler, SearchState
@@ -38,14 +39,14 @@ from rondo.sequences.distribution import SequenceDistribution
 from rondo.sequences.vocabulary import Vocabulary
 
 FORMAT = "rondo-checkpoint"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 SUM = 16
 """Bytes of the checksum in front."""
 SECONDS = 30.0
 """Seconds between two checkpoints: what a killed driver does again."""
 SHARE = 0.02
 """Share of the time that checkpoints may take; they come more seldom when they take long."""
-DERIVED = (BlockLibrary, SequenceDistribution)
+DERIVED = (BlockLibrary, SequenceDistribution, Seeds)
 """What samplers hold that follows from the rest."""
 
 
@@ -58,6 +59,11 @@ class FolderKeeper(Keeper):
     _due: float = field(default_factory=lambda: time.monotonic() + SECONDS)
     _findings: int = 0
     _exchanged: int = 0
+
+    def begin(self, campaign: Campaign) -> None:
+        """Save before anything is found: a continued campaign begins from no other seeds."""
+        if not self.member.checkpoint.exists():
+            self.save(campaign)
 
     def tick(self, campaign: Campaign) -> None:
         """Exchange and save when it is time to, and at once after a finding."""
@@ -146,7 +152,7 @@ def _pieces(campaign: Campaign, seen: Seen) -> Iterator[bytes]:
         yield packer.pack(name)
         yield packer.pack(value)
     yield packer.pack("labels")
-    yield from map_pieces(state.ledger.labels.items())
+    yield from map_pieces(state.ledger.labels.items(), len(state.ledger.labels))
     yield packer.pack("corpus")
     yield packer.pack_array_header(len(state.corpus))
     for entry in state.corpus.in_order():

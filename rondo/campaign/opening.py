@@ -121,6 +121,11 @@ def open_keeper(
         folders = (settings.artifact_prefix, settings.corpora[0], temporary)
         return Keeper(Disk(folders, limit=limit))
     save_settings(settings, member)
+    opened.state.corpus.written = member.written
+    if settings.slots == 1:
+        # What was written after the checkpoint is found again, and not taken for somebody else's;
+        # several workers find other things the second time.
+        opened.seen.files |= member.own_files()
     exchange = Exchange(
         settings.campaign / CORPUS,
         member,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgpack
 
 
-def map_pieces(items: Collection[tuple[Any, Any]]) -> Iterator[bytes]:
-    """Yield what a map of `items` is packed to, bit by bit."""
+def map_pieces(items: Iterable[tuple[Any, Any]], count: int) -> Iterator[bytes]:
+    """Yield what a map of `count` items is packed to, bit by bit."""
     packer = msgpack.Packer()
-    yield packer.pack_map_header(len(items))
+    yield packer.pack_map_header(count)
     for key, value in items:
         yield packer.pack(key)
         yield packer.pack(value)

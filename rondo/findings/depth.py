@@ -29,13 +29,7 @@ def drops_before(sequence: Sequence, position: int, vocabulary: Vocabulary) -> f
 def compiled_anew(result: Result, alarm: Alarm) -> bool | None:
     """Whether the exposing call was compiled, and not served from what was kept.
 
-    Read off the behaviours, which tell what came of calls after what; None where calls after the
-    same thing had different outcomes, or none was told.
+    None where nothing is known of it, since its process died.
     """
-    prefix = f"{alarm.identity.backend}: after {alarm.identity.exposing}: "
-    outcomes = {
-        label.removeprefix(prefix).startswith(("compile", "recompile"))
-        for label in result.behaviours.values()
-        if label.startswith(prefix)
-    }
-    return outcomes.pop() if len(outcomes) == 1 else None
+    outcome = result.outcomes.get(alarm.step)
+    return None if outcome is None else outcome.startswith(("compile", "recompile"))

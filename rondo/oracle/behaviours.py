@@ -48,14 +48,13 @@ def cause_of(sequence: Sequence, vocabulary: Vocabulary, position: int) -> str:
     return "first"
 
 
-def occasion_of(sequence: Sequence, vocabulary: Vocabulary, position: int) -> str:
-    """Return the same for a behaviour: two operands or more that differ are `several`.
+def occasion_of(cause: str) -> str:
+    """Return a cause as the search is told it: two operands or more that differ are `several`.
 
     Calls can differ in 8,191 sets of operands, each of which would be new once on every back end:
     a search that is rewarded for them looks for little else. What matters to a compiler among them
     is in its own events.
     """
-    cause = cause_of(sequence, vocabulary, position)
     return "call(several)" if cause.startswith("call(") and "," in cause else cause
 
 
@@ -74,7 +73,7 @@ def behaviours_of(
     for position, event, returned in events:
         labels += [f"{backend}: {label}" for label in event.labels]
         outcome = outcome_of(event, returned=returned)
-        occasion = occasion_of(sequence, vocabulary, position)
+        occasion = occasion_of(cause_of(sequence, vocabulary, position))
         labels.append(f"{backend}: after {occasion}: {outcome}")
         labels.append(f"{backend}: {previous} then {outcome}")
         previous = outcome

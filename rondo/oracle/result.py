@@ -96,6 +96,7 @@ class Result:
     maps the stable 64-bit hashes of all compile behaviours seen in the retained arm to
     their readable labels. `seconds` holds the wall time of each arm, `work` what the retained arm
     took by counting, in usual executions: equal bytes give equal work, whatever the machine does.
+    `outcomes` says of each call by its position what became of it there (`behaviours.outcome_of`).
     """
 
     verdict: str
@@ -108,6 +109,7 @@ class Result:
     seconds: dict[str, float] = field(default_factory=dict)
     kept: dict[int, bytes] = field(default_factory=dict)
     work: float = 1.0
+    outcomes: dict[int, str] = field(default_factory=dict)
 
     def to_data(self) -> dict[str, Any]:
         """Return this result as dicts and lists for msgpack."""

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rondo.frameworks.base import Arm, CallEvents, Framework
-from rondo.oracle.behaviours import behaviours_of
+from rondo.oracle.behaviours import behaviours_of, outcome_of
 from rondo.oracle.judge import Judge, Judgement
 from rondo.oracle.observation import Leaf, Observation, pack_observation
 from rondo.oracle.result import Result, StepReport, Verdict
@@ -234,6 +234,10 @@ def _result(
             if settings.keep_reset and judgement.reset is not None
         },
         work=_work_of(retained),
+        outcomes={
+            position: outcome_of(events, returned=returned)
+            for position, events, returned in retained.events
+        },
     )
 
 

@@ -9,8 +9,10 @@ even its own discoveries, since a corpus that grows by discoveries *is* guidance
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from random import Random
 from typing import ClassVar
 
+from rondo.search.corpus import Corpus, Entry
 from rondo.search.sampler import Feedback, RecordingSampler, SearchState, on_backend
 from rondo.sequences.blocks import BlockLibrary
 from rondo.sequences.mutate import MutationContext, apply_havoc
@@ -20,6 +22,17 @@ FROM_SEEDS = 0.5
 """How often a sequence is a seed with mutations instead of a fresh one."""
 
 MOST_MUTATIONS = 6
+
+
+class Seeds:
+    """The sequences that a corpus was loaded with, in the order of their names."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.entries: list[Entry] = corpus.seeds
+
+    def draw(self, rng: Random) -> Sequence:
+        """Return one of them, each as likely. Raises IndexError when there is none."""
+        return rng.choice(self.entries).sequence
 
 
 class RandomSampler(RecordingSampler):
@@ -36,18 +49,18 @@ class RandomSampler(RecordingSampler):
         tier_weights: Mapping[int, float] | None = None,
     ) -> None:
         super().__init__(state, seed=seed, backends=backends, tier_weights=tier_weights)
-        self._seeds = [entry.sequence for entry in state.corpus.seeds]
+        self._seeds = Seeds(state.corpus)
         self._library = BlockLibrary(state.distribution.vocabulary)
-        for sequence in self._seeds:
-            self._library.add(sequence)
+        for entry in self._seeds.entries:
+            self._library.add(entry.sequence)
 
     def propose(self) -> Sequence:
         """Return the next sequence; what was observed has no influence on it."""
         backend = self.tiers.draw(self.rng)
         distribution = self.state.distribution
-        if not self._seeds or self.rng.random() >= FROM_SEEDS:
+        if not self._seeds.entries or self.rng.random() >= FROM_SEEDS:
             return distribution.sample_sequence(self.rng, backends=(backend,))
-        seed = on_backend(self.rng.choice(self._seeds), backend)
+        seed = on_backend(self._seeds.draw(self.rng), backend)
         context = MutationContext(distribution, self._library, (backend,))
         count = 1 + self.rng.randrange(MOST_MUTATIONS)
         mutated, _ = apply_havoc(distribution.admit(seed, self.rng), self.rng, context, count)

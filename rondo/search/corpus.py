@@ -55,14 +55,18 @@ class Entry:
 class Corpus:
     """A folder of sequences, kept in memory as well, in the order of their names.
 
-    `directory` None keeps it in memory only. Raises CorpusError when the folder is missing, or when
-    a file in it is not a canonical sequence: a damaged corpus must be noticed, not searched.
+    `size` counts the bytes of all entries. `directory` None keeps it in memory only; `written`
+    names a file to which the name of each entry is added before its own file is there. Raises
+    CorpusError when the folder is missing, or when a file in it is not a canonical sequence: a
+    damaged corpus must be noticed, not searched.
     """
 
     def __init__(self, directory: Path | str | None, vocabulary: Vocabulary) -> None:
         self.directory = None if directory is None else Path(directory)
+        self.written: Path | None = None
         self.vocabulary = vocabulary
         self._entries: dict[bytes, Entry] = {}
+        self.size = 0
         self._unsaved: dict[str, Entry] = {}
         self.decode = lru_cache(DECODED)(lambda data: decode_strict(data, vocabulary))
         if self.directory is not None:
@@ -124,7 +128,8 @@ class Corpus:
             raise CorpusError(f"cannot read corpus file {path}: {error.strerror}") from error
         except CodecError as error:
             raise CorpusError(f"corpus file {path}: {error}") from error
-        self._entries.setdefault(data, Entry(name, data, self.decode, seed=True))
+        if data not in self._entries:
+            self.put(Entry(name, data, self.decode, seed=True))
 
     def note(
         self,
@@ -151,7 +156,7 @@ class Corpus:
         if data in self._entries:
             return False
         entry = Entry(f"{hash64(data):016x}", data, self.decode)
-        self._entries[data] = entry
+        self.put(entry)
         if self.directory is not None:
             self._unsaved[entry.name] = entry
             self.flush()
@@ -159,27 +164,36 @@ class Corpus:
 
     def put(self, entry: Entry, *, unsaved: bool = False) -> None:
         """Add an entry as it is. No file is written unless it is `unsaved` and `flush` is asked."""
+        self.size += len(entry.data) if entry.data not in self._entries else 0
         self._entries[entry.data] = entry
         if unsaved:
             self._unsaved[entry.name] = entry
 
-    def adopt(self, found: Iterable[tuple[Sequence, Iterable[int]]]) -> list[Sequence]:
-        """Add sequences that somebody else found and wrote; return those that are new here.
-
-        With each comes what it was the first to show, elsewhere: of that, what no entry claims.
-        """
-        claimed = {hash_ for entry in self._entries.values() for hash_ in entry.first}
+    def adopt(self, found: Iterable[Sequence]) -> list[Sequence]:
+        """Add sequences that somebody else found and wrote; return those that are new here."""
         adopted = []
-        for sequence, first in found:
+        for sequence in found:
             data = encode(sequence)
-            if data in self._entries:
-                continue
-            own = {*first} - claimed
-            claimed |= own
-            entry = Entry(f"{hash64(data):016x}", data, self.decode, first=array("Q", sorted(own)))
-            self._entries[data] = entry
-            adopted.append(sequence)
+            if data not in self._entries:
+                self.put(Entry(f"{hash64(data):016x}", data, self.decode))
+                adopted.append(sequence)
         return adopted
+
+    def claim(self, first: Mapping[str, Iterable[int]]) -> None:
+        """Note what entries, by name, were the first to show elsewhere: what no entry claims.
+
+        Of those that claim nothing yet: a file comes before anybody has published what it shows.
+        """
+        idle = [e for e in self._entries.values() if not e.first and e.name in first]
+        if not idle:
+            return
+        claimed = {hash_ for entry in self._entries.values() for hash_ in entry.first}
+        for entry in idle:
+            own = {*first[entry.name]} - claimed
+            if entry.shown is not None:
+                own &= {*entry.shown}
+            claimed |= own
+            entry.first = array("Q", sorted(own))
 
     def flush(self) -> None:
         """Write every entry that could not be written before."""
@@ -191,6 +205,9 @@ class Corpus:
         assert self.directory is not None, f"{entry.name} has no folder to go to"
         path = self.directory / f"{entry.name}{SUFFIX}"
         try:
+            if self.written is not None:
+                with self.written.open("a", encoding="ascii") as names:
+                    names.write(f"{path.name}\n")
             with written_whole(path) as file:
                 file.write(entry.data)
         except OSError as error:
@@ -221,6 +238,7 @@ class Corpus:
     def check_invariants(self) -> None:
         """Raise AssertionError, with the data at fault, unless the corpus is what it should be."""
         owners: dict[int, str] = {}
+        assert self.size == sum(map(len, self._entries)), self.size
         for data, entry in self._entries.items():
             assert data == entry.data == encode(entry.sequence), (entry.name, data, entry.data)
             assert decode_strict(data, self.vocabulary) == entry.sequence, (entry.name, data)

@@ -81,7 +81,7 @@ SHARPNESS = 8.0
 """How far walks are drawn to what promises much: h is the promise to this power."""
 
 WALK = 64
-"""Steps on paper for each execution. On `bench/ablation.py` half as many find a little less."""
+"""Steps on paper for each execution. On `bench/ablation.py` half as many find it a little later."""
 
 CLIMB = 0.5
 """How often a back end's turn goes to a sequence that showed something new on the one before."""

@@ -63,7 +63,7 @@ class LearnedTiers(TierSchedule):
     """A schedule whose time shares follow discoveries per unit of time.
 
     A bandit whose arms change: each back end's record fades with the work put into it, and a
-    quarter of the time is spread evenly whatever happens (`yields`). Work is counted, not
+    share of the time is spread evenly whatever happens (`yields.FLOOR`). Work is counted, not
     timed, and weighed by the nominal cost of its tier.
     """
 

@@ -138,7 +138,10 @@ def test_what_others_showed_first_is_claimed_once() -> None:
     corpus = Corpus(None, VOCABULARY)
     source = MarkovSampler(SearchState.begin(VOCABULARY, Corpus(None, VOCABULARY)), seed=3)
     first, second = source.propose(), source.propose()
-    assert corpus.adopt([(first, [1, 2]), (second, [2, 3]), (first, [4])]) == [first, second]
+    assert corpus.adopt([first, second, first]) == [first, second]
+    names = [entry.name for entry in corpus.in_order()]
+    corpus.claim({names[0]: [1, 2], "no entry": [5]})
+    corpus.claim({names[0]: [4], names[1]: [2, 3]})
     assert [{*entry.first} for entry in corpus.in_order()] == [{1, 2}, {3}]
     corpus.check_invariants()
 

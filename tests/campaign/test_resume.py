@@ -84,21 +84,32 @@ def test_a_continued_campaign_is_the_same_as_one_that_went_on(
     assert corpus_in(tmp_path / "c" / "corpus") == corpus_in(tmp_path / "whole" / "corpus") != {}
     found = findings_in(tmp_path / "c" / "findings")
     assert found == findings_in(tmp_path / "whole" / "findings") != {}
+    alarms = repr(known_by(tmp_path / "c")["alarms"])
+    assert "call(several)" in alarms, "one alarm to the search, whichever operands differ"
+    assert not re.search(r"call\(\w+,", alarms)
     timed = re.compile("seconds|per_sec|time_sec|rss|triage")
     for name, value in statistics(whole.stderr).items():
         assert timed.search(name) or statistics(last.stderr)[name] == value, name
 
 
+@pytest.mark.parametrize(("event", "times"), [("FIND", 1), ("NEW", 1), ("NEW", 40)])
 def test_a_killed_campaign_loses_nothing_and_ends_as_if_nothing_had_been(
-    campaign: Callable[..., Completed], environment: dict[str, str], tmp_path: Path
+    campaign: Callable[..., Completed],
+    environment: dict[str, str],
+    tmp_path: Path,
+    event: str,
+    times: int,
 ) -> None:
+    """Right after a checkpoint, before the first one that is due, and long after the last."""
     whole = campaign("-runs=150", folder="whole")
     assert whole.returncode == 0
     begin = ("--framework", TOY, "-seed=7", SAFE, "-runs=150")
     process = launch(tmp_path, environment, *begin)
     assert process.stderr is not None
+    seen = 0
     for line in process.stderr:
-        if "FIND" in line:
+        seen += event in line
+        if seen == times:
             break
     process.kill()
     process.communicate(timeout=30)
@@ -111,9 +122,11 @@ def test_a_killed_campaign_loses_nothing_and_ends_as_if_nothing_had_been(
     kept = corpus_in(tmp_path / "c" / "corpus")
     assert before[1].items() <= kept.items()
     assert kept == corpus_in(tmp_path / "whole" / "corpus")
-    assert "FIND" in line
-    name = line.split(" (")[0].split("FIND")[1].strip()
-    assert name not in last.stderr, "a finding is reported once"
+    assert known_by(tmp_path / "c") == known_by(tmp_path / "whole")
+    assert event in line
+    if event == "FIND":
+        name = line.split(" (")[0].split("FIND")[1].strip()
+        assert name not in last.stderr, "a finding is reported once"
     assert list((tmp_path / "tmp").iterdir()) == []
 
 

@@ -63,11 +63,24 @@ def test_what_was_dropped_is_read_off_the_last_gap() -> None:
     assert drops == [frozenset(), forget, forget, frozenset()]
 
 
-def test_whether_a_call_compiled_is_told_where_it_is_clear() -> None:
+def test_whether_a_call_compiled_is_told_where_it_is_known() -> None:
     stale = run(encoded(("stale_scale",), Call(), SET, Call()))
     deep = run(encoded(("stale_scale",), Call(), SET, FORGET, Call()))
     assert compiled_anew(stale, stale.alarms[0]) is False
     assert compiled_anew(deep, deep.alarms[0]) is True
-    assert compiled_anew(replace(stale, behaviours={}), stale.alarms[0]) is None
-    both = {**stale.behaviours, 1: "shallow: after stale_scale.set_factor: compile"}
-    assert compiled_anew(replace(stale, behaviours=both), stale.alarms[0]) is None
+    assert compiled_anew(replace(stale, outcomes={}), stale.alarms[0]) is None
+
+
+@pytest.mark.parametrize("values", [0, 1])
+def test_each_call_is_asked_for_itself(values: int) -> None:
+    """Not calls after the same thing, and whether one operand differs or several."""
+    calls = (*(Call(sizes=(size,)) for size in (0, 1, 2)), Call(values=values))
+    shown = run(encoded(("batch_mean",), *calls))
+    assert [(alarm.step, compiled_anew(shown, alarm)) for alarm in shown.alarms] == [(3, False)]
+    compiled = run(encoded(("stale_scale",), Call(), SET, Call(), FORGET, Call(), SET, Call()))
+    assert {position: compiled.outcomes[position] for position in (0, 2, 4, 6)} == {
+        0: "compile",
+        2: "hit",
+        4: "compile",
+        6: "hit",
+    }

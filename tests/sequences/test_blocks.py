@@ -73,18 +73,20 @@ def test_calls_fit_architectures_with_dimensions_of_the_same_shape() -> None:
 def test_a_library_forgets_what_is_older_than_its_latest_sequences() -> None:
     rng, distribution = Random(5), SequenceDistribution(TOY)
     sequences = [distribution.sample_sequence(rng) for _ in range(60)]
-    long_lived, young = BlockLibrary(TOY, latest=7), library_of(*sequences[-7:])
+    long_lived, young = BlockLibrary(TOY, latest=20), library_of(*sequences[-20:])
     for sequence in sequences:
         long_lived.add(sequence)
     subject = SubjectSpec("mlp", ("factor", "hook", "counter"))
     for length in BLOCK_LENGTHS:
-        drawn = {long_lived.sample(rng, length, subject) for _ in range(300)}
-        assert len(drawn) > 5
+        equal = Random(length), Random(length)
+        drawn = [long_lived.sample(equal[0], length, subject) for _ in range(300)]
+        assert drawn == [young.sample(equal[1], length, subject) for _ in range(300)]
+        assert len({*drawn}) > 5
         for block in drawn:
             assert block is not None
             density = long_lived.log_density(block, subject)
             assert density == pytest.approx(young.log_density(block, subject), rel=1e-12)
-        old = {s.steps[n : n + length] for s in sequences[:-7] for n in range(len(s.steps))}
+        old = {s.steps[n : n + length] for s in sequences[:-20] for n in range(len(s.steps))}
         gone = [b for b in old if len(b) == length and young.log_density(b, subject) == -math.inf]
         assert gone
         assert all(long_lived.log_density(block, subject) == -math.inf for block in gone)
