@@ -18,6 +18,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
+
 ROOT = Path(__file__).parents[1]
 START_SECONDS = 300.0
 """Importing the framework is not the campaign's time; a campaign's clock starts after it."""
@@ -35,7 +37,8 @@ class Campaign:
         command += ["--lines=0", f"-artifact_prefix={folder / 'findings'}"]
         command += [f"-max_total_time={seconds:g}", *flags]
         self._deadline = time.monotonic() + START_SECONDS + seconds + GRACE
-        self._log = (folder / "log").open("wb")
+        self._path = folder / "log"
+        self._log = self._path.open("wb")
         self._process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -53,15 +56,22 @@ class Campaign:
         self._lines.put(None)
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Yield what the campaign says until it ends, or does not end in time."""
+        """Yield what the campaign says until it ends, or does not end in time.
+
+        Raises ClickException when it ended by a failure: it had not all the time that it was given.
+        """
         while (left := self._deadline - time.monotonic()) > 0:
             try:
                 line = self._lines.get(timeout=left)
             except queue.Empty:
                 return
             if line is None:
-                return
+                break
             yield json.loads(line)
+        code = self._process.wait(GRACE)
+        if code:
+            said = self._path.read_text(errors="replace").strip().splitlines()[-1:]
+            raise click.ClickException(f"the campaign ended with {code}: {''.join(said) or '-'}")
 
     def end(self) -> None:
         """End the campaign politely, and by force when it does not follow."""

@@ -23,7 +23,9 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from random import Random
 from types import FrameType
 from typing import Any
@@ -35,6 +37,7 @@ import torch
 
 from rondo._native.choose import choose_tracer
 from rondo._native.sampling import SampledTracing
+from rondo._native.tracer import LineTracer
 from rondo.frameworks.base import Framework
 from rondo.frameworks.registry import load_framework
 from rondo.oracle.run import execute
@@ -127,6 +130,49 @@ class Tally:
         print(json.dumps(told | more), flush=True)
 
 
+class Lines:
+    """The compiler's lines, traced as campaigns do: always where that is cheap, else a sample."""
+
+    def __init__(self, tracer: LineTracer | None) -> None:
+        self.tracer = tracer
+        self.policy = SampledTracing()
+        self.spent = 0.0
+
+    @contextmanager
+    def inline(self) -> Iterator[None]:
+        """Trace the first execution where every one is."""
+        with self._traced() if self.policy.always else nullcontext():
+            yield
+
+    def after(self, new: bool, again: Callable[[], object], *, spent: float, total: float) -> int:
+        """Execute `again` under the tracer if the sample says so; return all lines so far."""
+        if (
+            self.tracer is not None
+            and not self.policy.always
+            and self.policy.should_trace(
+                new, spent_traced_cpu=self.spent, spent_total_cpu=total, execution_cpu=spent
+            )
+        ):
+            began = time.process_time()
+            with self._traced(), suppress(Exception):  # what it shows was judged untraced
+                again()
+            self.spent += time.process_time() - began
+        return self.tracer.line_count if self.tracer is not None else 0
+
+    @contextmanager
+    def _traced(self) -> Iterator[None]:
+        if self.tracer is None:
+            yield
+            return
+        self.tracer.start()
+        self.tracer.begin_run()
+        try:
+            yield
+        finally:
+            self.tracer.end_run()
+            self.tracer.stop()
+
+
 def one_shot(backend: int, seed: int) -> bytes:
     """Return the test of a model: one usual call on a back end."""
     options = Options(backend=backend)
@@ -184,9 +230,7 @@ def main(seed: int, runs: int, backends: str, lines: int) -> None:
         stopping.append(number)
 
     signal.signal(signal.SIGINT, stop)
-    tracer = choose_tracer(framework.source_trees()).tracer if lines else None
-    policy = SampledTracing()
-    traced = 0.0
+    tracing = Lines(choose_tracer(framework.source_trees()).tracer if lines else None)
     tally = Tally()
     print(json.dumps({"event": "info", "text": "0 seeds"}), flush=True)
     zero = time.process_time()
@@ -196,24 +240,16 @@ def main(seed: int, runs: int, backends: str, lines: int) -> None:
             made = generate(number)
             backend = tiers.draw(rng)
             began = time.process_time()
-            new = run_model(framework, made, backend, number, tally)
+            with tracing.inline():
+                new = run_model(framework, made, backend, number, tally)
         except Exception as error:  # of the generator, or a graph that Rondo has no inputs for
             tally.refused += 1
             print(f"{type(error).__name__}: {error}"[:200], file=sys.stderr)
             continue
         spent = time.process_time() - began
+        again = partial(execute, one_shot(backend, number), framework)
         total = time.process_time() - zero
-        if tracer is not None and policy.should_trace(
-            new, spent_traced_cpu=traced, spent_total_cpu=total, execution_cpu=spent
-        ):
-            began = time.process_time()
-            tracer.start()
-            tracer.begin_run()
-            execute(one_shot(backend, number), framework)
-            tracer.end_run()
-            tracer.stop()
-            traced += time.process_time() - began
-            tally.lines = tracer.line_count
+        tally.lines = tracing.after(new, again, spent=spent, total=total)
         tally.say("NEW" if new else "pulse")
     tally.say("done", refused=tally.refused)
     sys.exit(128 + signal.SIGINT if stopping else 0)

@@ -88,13 +88,17 @@ def read_record(path: Path = RECORD) -> list[Known]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A finding of a campaign: its bucket, the campaign's clock, and its located layer."""
+    """A finding of a campaign: its bucket, the campaign's clock, its located layer, what it is.
+
+    `constructs` are those that are left in it.
+    """
 
     bucket: str
     seconds: float
     executions: int
     layer: str
     bug: str
+    constructs: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -104,6 +108,7 @@ class Row:
     sampler: str
     seed: int
     seconds: float
+    backends: str = ""
     executions: int = 0
     behaviours: int = 0
     time_shares: dict[str, float] = field(default_factory=dict)
@@ -165,10 +170,11 @@ class Court:
             return "a documented rule, never filed"
         if backends and known.backend not in backends.split(","):
             return f"{known.backend} was not run"
-        near = [found.bucket for found in row.findings if not found.bug and found.bucket]
-        near = [name for name in near if any(c.replace("_", "-") in name for c in known.constructs)]
-        if near:
-            return f"found with another cause: {near[0]}"
+        near = [each for each in row.findings if {*each.constructs} & {*known.constructs}]
+        other = next((each for each in near if not each.bug), None)
+        if other is not None:
+            layer = f", located in {other.layer}" if other.layer else ""
+            return f"found with another cause: {other.bucket}{layer}"
         kept, there = 0, 0
         names = self.server.vocabulary.backends
         for path in (folder / "corpus").glob("*"):
@@ -190,7 +196,7 @@ def campaign(
     court: Court, folder: Path, sampler: str, seed: int, *, seconds: float, backends: str
 ) -> Row:
     """Run one campaign to its end and judge what it filed."""
-    row = Row(sampler, seed, seconds)
+    row = Row(sampler, seed, seconds, backends)
     flags = [f"--sampler={sampler}", f"-seed={seed}", "-workers=2"]
     flags += [f"--backends={backends}"] if backends else []
     running = Campaign(folder, CORPUS, flags, seconds=seconds)
@@ -205,16 +211,15 @@ def campaign(
     finally:
         running.end()
     if not row.executions:
-        last = (folder / "log").read_text(errors="replace").strip().splitlines()[-1:]
-        raise click.ClickException(
-            f"the campaign ran nothing: {''.join(last) or 'it said nothing'}"
-        )
+        raise click.ClickException("the campaign ran nothing")
     # Judged once it has ended: locating beside it would take the time of its workers.
     for event in filed:
         path = Path(str(event["path"]))
-        layer, bug = court.judge(str(event["bucket"]), reproducer.load(path))
+        found = reproducer.load(path)
+        layer, bug = court.judge(str(event["bucket"]), found)
         seen = (float(str(event["seconds"])), int(str(event["executions"])))
-        row.findings.append(Found(str(event["bucket"]), *seen, layer, bug))
+        constructs = tuple(found.decoded["constructs"])
+        row.findings.append(Found(str(event["bucket"]), *seen, layer, bug, constructs))
     for known in court.record:
         if row.first(known.name) is None:
             row.missed[known.name] = court.why_missed(known, row, folder, backends)
@@ -226,7 +231,11 @@ def read_rows(path: Path) -> list[Row]:
     rows = []
     for line in path.read_text().splitlines() if path.exists() else ():
         told = json.loads(line)
-        rows.append(Row(**{**told, "findings": [Found(**each) for each in told["findings"]]}))
+        findings = [
+            Found(**{**each, "constructs": tuple(each.get("constructs", ()))})
+            for each in told["findings"]
+        ]
+        rows.append(Row(**{**told, "findings": findings}))
     return rows
 
 
@@ -322,14 +331,14 @@ def run_all(
 ) -> list[Row]:
     """Return a row for each campaign that is asked for; those that `base` holds are not run."""
     results = base / "results.jsonl"
-    done = {(row.sampler, row.seed, row.seconds): row for row in read_rows(results)}
+    done = {(row.sampler, row.seed, row.seconds, row.backends): row for row in read_rows(results)}
     rows = []
     court = Court(record)
     try:
         # Seed by seed, so that a run that is ended early has compared all samplers as far as it is.
         for seed in map(int, seeds.split(",")):
             for sampler in samplers.split(","):
-                row = done.get((sampler, seed, seconds))
+                row = done.get((sampler, seed, seconds, backends))
                 if row is None:
                     place = Path(tempfile.mkdtemp(prefix=f"{sampler}-{seed}-", dir=base))
                     row = campaign(court, place, sampler, seed, seconds=seconds, backends=backends)

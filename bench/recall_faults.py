@@ -8,6 +8,7 @@ bugs give is not counted. The right verdict is the one that the fault declares.
     python bench/recall_faults.py --folder=DIR            the same, resumable: a line per fault
     python bench/recall_faults.py --quick                 two cheap faults
     python bench/recall_faults.py guard_bool rng_         faults whose names contain one of these
+    python bench/recall_faults.py --sampler=random        a baseline: does guidance pay?
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 
 import click
 
@@ -28,6 +30,7 @@ from seeded import Fault, Workers, all_faults
 
 from rondo.findings import reproducer
 from rondo.findings.bucket import find_alarm
+from rondo.search.samplers import SAMPLERS
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 TARGET = 0.95
@@ -54,6 +57,8 @@ class Row:
     others: int
     bucket: str
     seed: int
+    sampler: str = "mcmc"
+    limit: float = SECONDS
 
     @property
     def right(self) -> bool:
@@ -71,12 +76,19 @@ class Row:
 
 
 def seek(
-    fault: Fault, workers: Workers, folder: Path, *, seconds: float, seed: int, slots: int
+    fault: Fault,
+    workers: Workers,
+    folder: Path,
+    *,
+    seconds: float,
+    seed: int,
+    sampler: str,
+    slots: int,
 ) -> Row:
     """Run a campaign under `fault` until it has a finding that the fault is to blame for."""
     before = _cpu_seconds()
     flags = ["--preload", str(fault.path), f"--backends={fault.backend}"]
-    flags += [f"-seed={seed}", f"-workers={slots}"]
+    flags += [f"-seed={seed}", f"--sampler={sampler}", f"-workers={slots}"]
     campaign = Campaign(folder, CORPUS, flags, seconds=seconds)
     last: dict[str, object] = {}
     moment: dict[str, object] = {}
@@ -112,6 +124,8 @@ def seek(
         others=others,
         bucket=str(moment.get("bucket", "")),
         seed=seed,
+        sampler=sampler,
+        limit=seconds,
     )
 
 
@@ -143,6 +157,7 @@ def read_rows(path: Path) -> list[Row]:
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to write; resumed.")
 @click.option("--seconds", default=SECONDS, show_default=True, help="Limit for each fault.")
 @click.option("--seed", default=1, show_default=True)
+@click.option("--sampler", type=click.Choice(list(SAMPLERS)), default="mcmc", show_default=True)
 @click.option("--workers", "slots", default=2, show_default=True, help="Workers of a campaign.")
 def main(
     names: tuple[str, ...],
@@ -151,6 +166,7 @@ def main(
     folder: Path | None,
     seconds: float,
     seed: int,
+    sampler: str,
     slots: int,
 ) -> None:
     """Find every seeded fault, or say which are not found."""
@@ -163,15 +179,23 @@ def main(
         folder = (folder or Path(temporary)).absolute()
         folder.mkdir(parents=True, exist_ok=True)
         results = folder / "results.jsonl"
-        known = {(row.name, row.seed): row for row in read_rows(results)}
+        known = {(row.name, row.seed, row.sampler, row.limit): row for row in read_rows(results)}
         rows = []
         workers = Workers()
         try:
             for fault in faults:
-                row = known.get((fault.name, seed))
+                row = known.get((fault.name, seed, sampler, seconds))
                 if row is None:
-                    place = folder / f"{fault.name}-{seed}"
-                    row = seek(fault, workers, place, seconds=seconds, seed=seed, slots=slots)
+                    place = Path(mkdtemp(prefix=f"{fault.name}-", dir=folder))
+                    row = seek(
+                        fault,
+                        workers,
+                        place,
+                        seconds=seconds,
+                        seed=seed,
+                        sampler=sampler,
+                        slots=slots,
+                    )
                     with results.open("a") as file:
                         file.write(json.dumps(asdict(row)) + "\n")
                 rows.append(row)
@@ -182,7 +206,7 @@ def main(
     if as_json:
         print(json.dumps({"rows": [asdict(row) for row in rows], "right": right}))
     print(
-        f"seeded faults found within {seconds:g} s each with the right verdict:"
+        f"{sampler}: seeded faults found within {seconds:g} s each with the right verdict:"
         f" {right} of {len(rows)} (target {TARGET:.0%})"
     )
     sys.exit(right < TARGET * len(rows))

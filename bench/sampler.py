@@ -3,8 +3,8 @@
 For each seed, campaigns of `mcmc`, `random` and `stateless` run one after the other (so that what
 else the machine does falls on all of them) until each has had the same time. Recorded at every
 status line: executions, behaviours, compiler lines, findings (confirmed, shortened, bucketed), and
-those of them that fall into a bucket with a public report. With --preload a fault is planted, and
-findings are of it too.
+live bugs: those of the public record that findings are, as `recall.py` recognises them where it has
+located none. With --preload a fault is planted, and findings are of it too.
 
 Time is CPU seconds of the campaign's processes, read from outside (driver, server, workers and the
 compilers that they start), from the end of the framework's import on; seconds of the wall are
@@ -21,6 +21,7 @@ With `nnsmith` among --samplers a one-shot generator from outside takes part (`o
     python bench/sampler.py                              5 seeds, 20 minutes each: five hours
     python bench/sampler.py --samplers=mcmc,random,stateless,nnsmith
     python bench/sampler.py --folder=DIR                 the same, restartable: a line per run
+    python bench/sampler.py --folder=DIR --jobs=2        two campaigns at a time, one to a core
     python bench/sampler.py --minutes=3 --seeds=3 --backends=eager
     python bench/sampler.py --folder=DIR --plot=docs/images/sampler.svg
     python bench/sampler.py --quick                      one seed, seconds: a smoke test
@@ -38,6 +39,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
@@ -46,15 +48,18 @@ from typing import Any
 import click
 import psutil
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from recall import Known, read_record
+
 from rondo.errors import RondoError
-from rondo.findings.known import KnownBuckets
+from rondo.findings import reproducer
 
 ROOT = Path(__file__).parents[1]
-KNOWN = ROOT / "bench" / "bugs" / "known.json"
 SAMPLERS = ("mcmc", "random", "stateless")
 OUTSIDE = "nnsmith"
 """A generator from outside, which `outside.py` runs as a campaign would."""
-COUNTS = ("behaviours", "lines", "findings", "reported")
+COUNTS = ("behaviours", "lines", "findings", "live")
 TARGET = 0.6
 """mcmc reaches what random has in the end in at most this share of the time."""
 LOOK = 0.2
@@ -81,6 +86,7 @@ class Clock(threading.Thread):
         self._zero = (0.0, 0.0)
         self._begun = False
         self.ended = threading.Event()
+        self.up = False
 
     def begin(self) -> None:
         """Count from now on."""
@@ -98,6 +104,7 @@ class Clock(threading.Thread):
                 continue
             cpu, wall = self.read()
             if (cpu if self._kind == "cpu" else wall) >= self._budget:
+                self.up = True
                 with suppress(psutil.Error):
                     self._root.send_signal(signal.SIGINT)
                 return
@@ -129,7 +136,7 @@ def command_of(sampler: str, seed: int, settings: Run, folder: Path) -> list[str
 
 def campaign(sampler: str, seed: int, settings: Run) -> Run:
     """Run one campaign and return its record. Raises ClickException when it fails."""
-    reported = set(KnownBuckets(KNOWN).buckets)
+    record = [known for known in read_record() if not known.documented]
     with tempfile.TemporaryDirectory(prefix="rondo-sampler-") as place:
         folder = Path(place)
         (folder / "corpus").mkdir()
@@ -146,6 +153,7 @@ def campaign(sampler: str, seed: int, settings: Run) -> Run:
         clock.start()
         moments = []
         hits: dict[str, float] = {}
+        live: dict[str, float] = {}
         spent: dict[str, float] = {}
         try:
             assert process.stdout is not None
@@ -159,10 +167,12 @@ def campaign(sampler: str, seed: int, settings: Run) -> Run:
                 spent = told["time_shares"]
                 if told["event"] == "finding":
                     hits.setdefault(told["bucket"], cpu)
+                    for name in bugs_of(told, record):
+                        live.setdefault(name, cpu)
                 if told["event"] == "done":  # shutting down is no search
                     cpu, wall = moments[-1][:2] if moments else (cpu, wall)
                 counts = (told["behaviours"], told["lines"], told["findings"])
-                row = (told["executions"], *counts, len(reported & hits.keys()))
+                row = (told["executions"], *counts, len(live))
                 moments.append([round(cpu, 2), round(wall, 2), *row])
             if process.wait(GRACE) not in (0, 128 + signal.SIGINT):
                 said = (folder / "errors").read_text(errors="replace").strip()
@@ -172,17 +182,27 @@ def campaign(sampler: str, seed: int, settings: Run) -> Run:
             if process.poll() is None:
                 process.terminate()
                 process.wait(GRACE)
-    if not moments:
-        raise click.ClickException(f"{sampler} with seed {seed} showed nothing")
-    record = {"sampler": sampler, "seed": seed, "moments": moments, "buckets": hits}
+    if not clock.up or not moments:  # Ctrl-C reaches the campaign too
+        raise click.ClickException(f"{sampler} with seed {seed} ended before its time")
+    record = {"sampler": sampler, "seed": seed, "moments": moments, "buckets": hits, "live": live}
     return {**record, "time_shares": spent, **settings}
+
+
+def bugs_of(told: Run, record: list[Known]) -> list[str]:
+    """Return the names of the bugs of the record that a finding is; NNSmith's have no file."""
+    if "path" not in told:
+        return []
+    found = reproducer.load(Path(told["path"]))
+    return [known.name for known in record if known.matches(found, "")]
 
 
 COLUMNS = ("cpu", "wall", "executions", *COUNTS)
 """What the numbers of a moment are."""
 
 
-def all_runs(path: Path, seeds: range, settings: Run, samplers: tuple[str, ...]) -> list[Run]:
+def all_runs(
+    path: Path, seeds: range, settings: Run, samplers: tuple[str, ...], jobs: int = 1
+) -> list[Run]:
     """Return every campaign that is asked for; those that `path` holds are not run again."""
     plain = json.loads(json.dumps(settings))
     kept = []
@@ -191,18 +211,28 @@ def all_runs(path: Path, seeds: range, settings: Run, samplers: tuple[str, ...])
             with suppress(ValueError):  # a line that is cut off is run again
                 kept.append(json.loads(line))
     done = {(r["sampler"], r["seed"]): r for r in kept if plain.items() <= r.items()}
-    for seed in seeds:
-        for sampler in samplers:
-            if (sampler, seed) in done:
-                continue
-            record = campaign(sampler, seed, plain)
-            done[sampler, seed] = record
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
-            last = dict(zip(COLUMNS, record["moments"][-1], strict=True))
-            spent = ", ".join(f"{k} {share:.0%}" for k, share in record["time_shares"].items())
+    writing = threading.Lock()
+
+    def run(asked: tuple[str, int]) -> None:
+        sampler, seed = asked
+        record = campaign(sampler, seed, plain)
+        last = dict(zip(COLUMNS, record["moments"][-1], strict=True))
+        spent = ", ".join(f"{k} {share:.0%}" for k, share in record["time_shares"].items())
+        with writing, path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+            done[asked] = record
             click.echo(f"{sampler:10} seed {seed}: {last} ({spent})", err=True)
-    return [done[sampler, seed] for seed in seeds for sampler in samplers]
+
+    asked = [(sampler, seed) for seed in seeds for sampler in samplers]
+    with ThreadPoolExecutor(jobs) as pool:
+        left = [pool.submit(run, each) for each in asked if each not in done]
+        try:
+            for each in as_completed(left):
+                each.result()
+        except BaseException:  # what runs is finished and kept, the rest is not begun
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [done[each] for each in asked]
 
 
 # ------------------------------------------------------------------------------------- judging
@@ -307,6 +337,7 @@ def verdict(share: float) -> str:
 @click.option("--backends", default="", help="Only these back ends.")
 @click.option("--architectures", default="", help="Only these architectures.")
 @click.option("--workers", default=1, show_default=True, help="Workers of each campaign.")
+@click.option("--jobs", default=1, show_default=True, help="Campaigns at a time.")
 @click.option("--lines/--no-lines", default=False, show_default=True, help="Trace lines too.")
 @click.option("--corpus/--no-corpus", default=True, show_default=True, help="Shipped seeds.")
 @click.option("--preload", multiple=True, type=click.Path(exists=True), help="Plant a fault.")
@@ -318,6 +349,7 @@ def main(
     seeds: int,
     minutes: float,
     samplers: str,
+    jobs: int,
     plot: Path | None,
     **settings: Any,
 ) -> None:
@@ -326,6 +358,10 @@ def main(
     known = (*SAMPLERS, OUTSIDE)
     if not {"mcmc", "random"} <= set(chosen) <= set(known):
         raise click.UsageError(f"--samplers needs mcmc and random, of {', '.join(known)}")
+    if OUTSIDE in chosen and (
+        settings["preload"] or settings["architectures"] or settings["workers"] > 1
+    ):
+        raise click.UsageError(f"{OUTSIDE} takes no --preload, --architectures or --workers")
     settings["seconds"] = minutes * 60
     if quick:
         chosen, seeds = ("mcmc", "random"), 1
@@ -335,7 +371,7 @@ def main(
         place = folder or Path(temporary)
         place.mkdir(parents=True, exist_ok=True)
         try:
-            runs = all_runs(place / RUNS, range(1, seeds + 1), settings, chosen)
+            runs = all_runs(place / RUNS, range(1, seeds + 1), settings, chosen, jobs)
         except RondoError as error:
             raise click.ClickException(str(error)) from None
     figures = judge(runs, chosen)

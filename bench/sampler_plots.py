@@ -16,9 +16,14 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-COLUMNS = ("cpu", "wall", "executions", "behaviours", "lines", "findings", "reported")
+COLUMNS = ("cpu", "wall", "executions", "behaviours", "lines", "findings", "live")
 AXES = {"cpu": "CPU seconds", "executions": "executions"}
-COUNTS = {"behaviours": "behaviours", "lines": "compiler lines", "findings": "findings"}
+COUNTS = {
+    "behaviours": "behaviours",
+    "lines": "compiler lines",
+    "findings": "findings",
+    "live": "live bugs",
+}
 COLOURS = {"mcmc": "#0072b2", "random": "#d55e00", "stateless": "#999999", "nnsmith": "#009e73"}
 """Okabe and Ito's, which everybody can tell apart."""
 POINTS = 200

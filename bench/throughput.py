@@ -184,6 +184,8 @@ def measure(
             spent, verdicts[way] = run_once(ways.choose(way), vocabulary, data, way)
             if number >= warm_up:
                 seconds[way] += spent
+        if number < warm_up:
+            continue
         for way in {*verdicts} - {"bare", "campaign"}:
             differing += verdicts["campaign"] != verdicts[way]
             # More is no loss: a masked bug, at a call that the campaign's sample left out.

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rondo.findings.bucket import bucket_of_finding
+from rondo.findings.reproducer import load
+
 GALLERY = Path(__file__).parents[1] / "bench" / "bugs"
 ENTRIES = {
     f"{path.parent.parent.name}/{path.parent.name}": tomllib.loads(path.read_text())
@@ -39,6 +42,18 @@ def test_what_has_a_report_is_a_known_bucket(name: str) -> None:
     noted = KNOWN[entry["bucket"]]
     assert noted["url"] == entry["url"]
     assert (noted["status"] == "documented") == (entry["status"] == "documented")
+
+
+@pytest.mark.parametrize("name", [name for name, e in ENTRIES.items() if "sequence" in e])
+def test_a_reproducer_is_what_its_folder_says(name: str) -> None:
+    entry = ENTRIES[name]
+    found = load(GALLERY / name / entry["sequence"])
+    assert bucket_of_finding(found).name == entry["bucket"]
+    assert found.layer in ("", entry["layer"]), "where it was located"
+
+
+def test_every_entry_was_seen() -> None:
+    assert [name for name, entry in ENTRIES.items() if not entry.get("verdicts")] == []
 
 
 def test_what_is_new_is_no_known_bucket() -> None:

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
-from recall import Found, Known, Row, read_record, read_rows, recall, soonest, verdict  # noqa: E402
+from recall import Court, Found, Known, Row, read_record, read_rows, recall, soonest, verdict  # noqa: E402
 
 from rondo.findings.reproducer import Reproducer, load  # noqa: E402
 
@@ -61,6 +61,16 @@ def test_recall_is_the_mean_over_campaigns() -> None:
     assert recall(rows, counted) == 0.75
     assert soonest(rows, counted) == (10 + 30 + 20 + 100) / 4, "missed: the whole time"
     assert recall([], counted) == 0.0
+
+
+def test_a_bug_that_was_found_with_another_cause_is_said_to_be(tmp_path: Path) -> None:
+    known = RECORD["list_arg_alias"]
+    court = Court([known])
+    filed = Found("value ... [list_alias]", 3.0, 1, "inductor-codegen", "", ("list_alias",))
+    missing = Row("mcmc", 1, 100.0, findings=[filed])
+    assert court.why_missed(known, missing, tmp_path, "") == (
+        "found with another cause: value ... [list_alias], located in inductor-codegen"
+    )
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,10 @@ class _Fold(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._scope(node)
+        folded = self._scope(node)
+        assert isinstance(folded, ast.FunctionDef)
+        folded.body = _reached(folded.body)
+        return folded
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         return self._scope(node)
@@ -149,6 +152,20 @@ class _Fold(ast.NodeTransformer):
         """Fold the test of a branch, and return its truth if it is a constant."""
         node.test = self.visit(node.test)
         return _truth(node.test)
+
+
+def _reached(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return a body without what follows its `return`: a branch that is always taken had it.
+
+    All of it where that holds a `yield`, which makes a generator even if it is never reached.
+    """
+    for number, line in enumerate(body):
+        rest = body[number + 1 :]
+        if isinstance(line, ast.Return | ast.Raise) and not any(
+            isinstance(node, ast.Yield | ast.YieldFrom) for each in rest for node in ast.walk(each)
+        ):
+            return body[: number + 1]
+    return body
 
 
 class _Strip(ast.NodeTransformer):
