@@ -138,12 +138,14 @@ class Ablation:
     """A documented limitation that a setting lifts: its rule, and the context that lifts it.
 
     Trying it costs another run of the compiled arm. `concerns` says, once that arm has run, whether
-    the setting can make any difference to a sequence; where it cannot, nobody tries.
+    the setting can make any difference to a sequence; where it cannot, nobody tries. `anew` says
+    that code which was just compiled has the limitation too: the others explain stateful bugs only.
     """
 
     rule: str
     lifted: Callable[[], AbstractContextManager[object]]
     concerns: Callable[[StepSequence], bool] = always
+    anew: bool = False
 
 
 class Program(ABC):

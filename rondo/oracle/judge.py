@@ -143,10 +143,13 @@ class Judge:
     ) -> list[Mismatch]:
         return compare(expected, found, lambda: self.run.reference(position), ignored=self._ignored)
 
-    def _lifted(self, position: int, expected: Observation) -> str:
-        """Return the documented limitation without which the retained arm would agree, or ''."""
+    def _lifted(self, position: int, expected: Observation, *, anew: bool = False) -> str:
+        """Return the documented limitation without which the retained arm would agree, or ''.
+
+        With `anew`, one of those that freshly compiled code has too.
+        """
         for ablation in self.run.framework.ablations():
-            if not ablation.concerns(self.run.sequence):
+            if not ablation.concerns(self.run.sequence) or (anew and not ablation.anew):
                 continue
             found = self._without(ablation, position)
             close = self.disagreement(expected, found, position).grade <= Grade.CLOSE
@@ -280,6 +283,9 @@ class Judge:
             if lacking and found.returned:
                 return Judgement(position, Verdict.NOT_COMPARABLE, reset=reset, note=lacking)
             alike = self._alike(reset, found)
+            rule = self._lifted(position, expected, anew=True) if alike else ""
+            if rule:
+                return Judgement(position, Verdict.DOCUMENTED, reset=reset, note=rule)
             verdict = Verdict.STATELESS if alike else Verdict.SPLIT
         return self._alarm(verdict, position, difference, expected, found, reset)
 

@@ -38,15 +38,11 @@ class Case:
     architecture: str = "identity"
     fullgraph: int = 0
     cache: int = 0
+    backend: int = 0
 
 
 CASES = (
     Case("fullgraph=True", (Call(sizes=(0,)),), ("graph_break",), fullgraph=1),
-    Case(
-        "AOTAutograd: a compiled backward",
-        (change("compiler", "backend"), Call(backward=3, inputs_grad=1)),
-        architecture="mlp",
-    ),
     Case(
         "stance fail_on_recompile",
         (Call(), change("compiler", "stance", 3), Call(dtype=1)),
@@ -74,11 +70,17 @@ CASES = (
         ("set_content",),
         cache=1,
     ),
+    Case(
+        "a compiled backward computes under the autocast",
+        (change("autocast_object", "set_enabled"), Call(autocast=2, backward=1)),
+        ("autocast_object",),
+        backend=1,
+    ),
 )
 
 
 def sequence_of(case: Case) -> Sequence:
-    options = Options(fullgraph=case.fullgraph, cache=case.cache)
+    options = Options(case.backend, fullgraph=case.fullgraph, cache=case.cache)
     return normalise(
         Sequence(SubjectSpec(case.architecture, case.constructs), options, case.steps), VOCABULARY
     )
@@ -99,6 +101,7 @@ TRIED = {
     "hooks of AOTAutograd's own": ("aot_eager", (), 0),
     "freezing": ("eager", (FREEZE,), 1),
     "a hook": ("eager", (change("program", "body_forward_hook"),), 1),
+    "a backward after autocast": ("eager", (Call(autocast=1, backward=1),), 1),
 }
 
 
@@ -136,6 +139,18 @@ def test_the_same_words_without_the_cause_are_no_limitation() -> None:
     stance = Observation({}, False, "RuntimeError", "call: fail_on_recompile")
     assert documented_rule(plain, stance) == ""
     assert documented_rule(plain, Observation({}, False, "RuntimeError", "call: other")) == ""
+
+
+def test_a_second_gradient_that_a_users_subject_asks_for_is_refused_by_design() -> None:
+    """No call of ours asks for it where AOTAutograd compiles."""
+    weight = torch.ones(3, requires_grad=True)
+    compiled = torch.compile(lambda: (weight**3).sum(), backend="aot_eager")
+    (first,) = torch.autograd.grad(compiled(), [weight], create_graph=True)
+    with pytest.raises(RuntimeError) as refused:
+        first.sum().backward()
+    observation = Observation({}, False, "RuntimeError", f"backward: {refused.value}")
+    said = documented_rule(sequence_of(Case("", (Call(),))), observation)
+    assert said.startswith("AOTAutograd: a compiled backward cannot be differentiated again")
 
 
 def test_the_table_lists_every_rule_with_its_link() -> None:

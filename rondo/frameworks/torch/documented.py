@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import torch
 import torch._dynamo
+import torch._functorch.config
 from torch.utils.hooks import RemovableHandle
 
 from rondo.frameworks.base import Ablation, always
@@ -165,6 +166,18 @@ def _hooks_guarded() -> AbstractContextManager[object]:
     return patched
 
 
+def _backward_after_autocast(sequence: Sequence) -> bool:
+    """Whether a call's forward runs under autocast and its backward, as always here, outside."""
+    return any(call.autocast and call.backward for _, call in sequence.calls())
+
+
+def _backward_outside() -> AbstractContextManager[object]:
+    patched: AbstractContextManager[object] = torch._functorch.config.patch(
+        backward_pass_autocast="off"
+    )
+    return patched
+
+
 ABLATIONS = (
     Ablation(
         "hooks added to or removed from a module after it was compiled are not guarded unless"
@@ -178,6 +191,14 @@ ABLATIONS = (
         " (https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_inductor/config.py, freezing)",
         lambda: unconfigured(FREEZING),
         concerns=_freezes,
+    ),
+    Ablation(
+        "a compiled backward computes under the autocast that was around the forward, also where"
+        " that was off inside, unless torch._functorch.config.backward_pass_autocast is 'off'"
+        " (https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_backward.html)",
+        _backward_outside,
+        concerns=_backward_after_autocast,
+        anew=True,
     ),
 )
 """Limitations that a setting lifts: a difference that goes away under it is documented."""

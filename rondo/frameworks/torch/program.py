@@ -125,8 +125,14 @@ class TorchProgram(Program):
             self.module.double()
             self._provenance = Provenance("float32")
             self._provenance.give([*self.module.parameters(), *self.module.buffers()])
-        # AOTAutograd's backward is documented not to be differentiable again.
-        self._second_order = settings.backend == "eager"
+        # AOTAutograd's backward is documented not to be differentiable again. Whether a step is to
+        # compile with it holds for the whole of the sequence: the eager arm makes no such step.
+        self._second_order = settings.backend == "eager" and not any(
+            isinstance(step, Change)
+            and step.target == catalogue.compiler.name
+            and catalogue.compiler.actions[step.action].spec.name == "backend"
+            for step in sequence.steps
+        )
         self._objects: dict[str, tuple[Target, object]] = {
             spec.architecture: (self._architecture, self.module.body),
             catalogue.program.name: (catalogue.program, self),
