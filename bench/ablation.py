@@ -29,7 +29,7 @@ import click
 
 from rondo._native.behaviour import hash64
 from rondo.frameworks.registry import load_framework
-from rondo.oracle.behaviours import occasion_of
+from rondo.oracle.behaviours import cause_of, occasion_of
 from rondo.search import mcmc
 from rondo.search.corpus import Corpus
 from rondo.search.sampler import SearchState
@@ -47,6 +47,7 @@ GUARDED = ("dtype", "layout", "grad", "autocast", "inputs_grad", "alias")
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
+    "no sweep": {"sweep": 0.0},
     "any fresh start (1 draw)": {"looked_at": 1},
     "the best of 12 draws": {"looked_at": 12},
     "walks of one step": {"walk": 1},
@@ -105,7 +106,7 @@ class Pretended:
                 self.dynamic |= {n for n, (one, two) in enumerate(pairs) if one != two}
             sizes = step.sizes
             before, outcome = outcome, self._call(step)
-            cause = occasion_of(self.sequence, self.vocabulary, position)
+            cause = occasion_of(cause_of(self.sequence, self.vocabulary, position))
             self.labels += [f"after {cause}: {outcome}", f"{before} then {outcome}"]
         backend = self.sequence.options.backend
         return {hash64(label): label for label in (f"{backend}: {each}" for each in self.labels)}

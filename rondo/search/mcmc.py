@@ -58,7 +58,7 @@ from typing import ClassVar
 from rondo.search.forecast import ALARM_WORTH, Forecast
 from rondo.search.mix import ProposalMix
 from rondo.search.sampler import Feedback, RecordingSampler, SearchState, on_backend
-from rondo.search.starts import LOOKED_AT, Starts
+from rondo.search.starts import LOOKED_AT, SWEEP, WAYS, Starts
 from rondo.search.tiers import LearnedTiers
 from rondo.sequences.distribution import draw
 from rondo.sequences.mutate import MutationContext, mutate
@@ -165,14 +165,16 @@ class MarkovSampler(RecordingSampler):
         sharpness: float = SHARPNESS,
         walk: int = WALK,
         looked_at: int = LOOKED_AT,
+        sweep: float = SWEEP,
         weigh_work: bool = True,
     ) -> None:
         """Make a sampler.
 
         `patience` None never restarts, `learn` False keeps the first mix, `sharpness` 0 makes every
-        promise equal for the walks and `looked_at` 1 for the starts, `walk` is how many steps on
-        paper a chain takes between two executions, and without `weigh_work` all executions count
-        alike. `tier_weights` fixes the shares of back ends, else learned.
+        promise equal for the walks and `looked_at` 1 for the starts, `sweep` is the share of starts
+        that go through the list of changes, `walk` is how many steps on paper a chain takes between
+        two executions, and without `weigh_work` all executions count alike. `tier_weights` fixes
+        the shares of back ends, else learned.
         """
         super().__init__(state, seed=seed, backends=backends, tier_weights=tier_weights)
         if not temperature > 0:
@@ -190,7 +192,7 @@ class MarkovSampler(RecordingSampler):
         self.weigh_work = weigh_work
         self.mix = ProposalMix()
         self.forecast = Forecast(backends)
-        self.starts = Starts(state, self.forecast, looked_at=looked_at)
+        self.starts = Starts(state, self.forecast, looked_at=looked_at, sweep=sweep)
         self.chains = {backend: [Chain(backend) for _ in range(chains)] for backend in backends}
         self.restarts = 0
         self._turns = dict.fromkeys(backends, 0)
@@ -383,9 +385,9 @@ class MarkovSampler(RecordingSampler):
         chain.executions += 1
         chain.found = STAY_FADE * chain.found + found
         chain.spent = STAY_FADE * chain.spent + reached.work
-        if chain.way:
+        if chain.way in WAYS:
             self.starts.yields.note(chain.way, found, reached.work)
-            chain.way = ""
+        chain.way = ""
         return accepted
 
     def _learn(self, sequence: Sequence, found: float, work: float, *, climbs: bool) -> None:

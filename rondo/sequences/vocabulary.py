@@ -67,13 +67,15 @@ class ActionSpec:
     """One change a step can make to a target; its operand is an integer in [0, values).
 
     `carries` matters for compiler targets only: the action configures how later calls are compiled
-    (so the reset arm needs it too) instead of acting on what the compiler has retained.
+    (so the reset arm needs it too) instead of acting on what the compiler has retained. `drops` is
+    for those as well: compiled code goes from memory, and what is on disk stays.
     """
 
     name: str
     doc: str
     values: int = 1
     carries: bool = False
+    drops: bool = False
 
 
 @dataclass(frozen=True, slots=True)

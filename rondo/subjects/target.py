@@ -59,7 +59,9 @@ class Target:
         self.actions: list[Action] = []
         self.observer: Observe | None = None
 
-    def change(self, *, values: int = 1, carries: bool = False) -> Callable[[Apply], Apply]:
+    def change(
+        self, *, values: int = 1, carries: bool = False, drops: bool = False
+    ) -> Callable[[Apply], Apply]:
         """Register the decorated function as a change with `values` operand choices.
 
         The function's name is the change's name and its docstring's first line describes it. New
@@ -68,7 +70,7 @@ class Target:
 
         def register(apply: Apply) -> Apply:
             doc = (apply.__doc__ or "").strip().split("\n")[0]
-            spec = ActionSpec(apply.__name__.rstrip("_"), doc, values, carries)
+            spec = ActionSpec(apply.__name__.rstrip("_"), doc, values, carries, drops)
             self.actions.append(Action(spec, apply))
             return apply
 

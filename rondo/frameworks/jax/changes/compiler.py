@@ -51,7 +51,7 @@ def wrap_again(program: JaxProgram, value: int) -> None:
     program.rewrap(same_functions=value == 0)
 
 
-@COMPILER.change(values=2)
+@COMPILER.change(values=2, drops=True)
 def clear_own(program: JaxProgram, value: int) -> None:
     """Clear the functions' own caches: both levels (0), or the fast path alone (1)."""
     for function in program.retained_functions():
@@ -61,7 +61,7 @@ def clear_own(program: JaxProgram, value: int) -> None:
             function._clear_cache()
 
 
-@COMPILER.change()
+@COMPILER.change(drops=True)
 def clear_caches(program: JaxProgram, value: int) -> None:
     """Call jax.clear_caches(): all that is kept in memory goes, the persistent cache stays."""
     jax.clear_caches()

@@ -76,7 +76,7 @@ def recompile_limit(program: TorchProgram, value: int) -> None:
     torch._dynamo.config.recompile_limit = (1, 2, 8)[value]
 
 
-@COMPILER.change()
+@COMPILER.change(drops=True)
 def reset_memory(program: TorchProgram, value: int) -> None:
     """Call torch.compiler.reset(): compiled code goes, disk caches stay."""
     torch.compiler.reset()
@@ -205,7 +205,7 @@ def configure(program: TorchProgram, value: int) -> None:
     program.rewrap()
 
 
-@COMPILER.change()
+@COMPILER.change(drops=True)
 def reset_code(program: TorchProgram, value: int) -> None:
     """Drop the compiled code of every function; what was learned about sizes stays."""
     for reference in list(convert_frame.input_codes.seen):
@@ -239,7 +239,7 @@ class RecordedArtifacts:
 clear_on_fresh_cache(RecordedArtifacts)
 
 
-@COMPILER.change()
+@COMPILER.change(drops=True)
 def reload_artifacts(program: TorchProgram, value: int) -> None:
     """Save the cache artifacts, drop compiled code and disk caches, load the artifacts."""
     saved = torch.compiler.save_cache_artifacts()
