@@ -58,7 +58,8 @@ from typing import ClassVar
 from rondo.search.forecast import ALARM_WORTH, Forecast
 from rondo.search.mix import ProposalMix
 from rondo.search.sampler import Feedback, RecordingSampler, SearchState, on_backend
-from rondo.search.starts import LOOKED_AT, SWEEP, WAYS, Starts
+from rondo.search.starts import LOOKED_AT, Starts
+from rondo.search.sweep import Sweep
 from rondo.search.tiers import LearnedTiers
 from rondo.sequences.distribution import draw
 from rondo.sequences.mutate import MutationContext, mutate
@@ -82,6 +83,12 @@ SHARPNESS = 8.0
 
 WALK = 64
 """Steps on paper for each execution. On `bench/ablation.py` half as many find it a little later."""
+
+SWEEP = 0.5
+"""How often a back end's turn goes to the next of the sweep's list, while there is any."""
+
+SWEPT = "swept"
+"""How a chain was started that is none: it ends with its first execution."""
 
 CLIMB = 0.5
 """How often a back end's turn goes to a sequence that showed something new on the one before."""
@@ -171,7 +178,7 @@ class MarkovSampler(RecordingSampler):
         """Make a sampler.
 
         `patience` None never restarts, `learn` False keeps the first mix, `sharpness` 0 makes every
-        promise equal for the walks and `looked_at` 1 for the starts, `sweep` is the share of starts
+        promise equal for the walks and `looked_at` 1 for the starts, `sweep` is the share of turns
         that go through the list of changes, `walk` is how many steps on paper a chain takes between
         two executions, and without `weigh_work` all executions count alike. `tier_weights` fixes
         the shares of back ends, else learned.
@@ -192,7 +199,9 @@ class MarkovSampler(RecordingSampler):
         self.weigh_work = weigh_work
         self.mix = ProposalMix()
         self.forecast = Forecast(backends)
-        self.starts = Starts(state, self.forecast, looked_at=looked_at, sweep=sweep)
+        self.starts = Starts(state, self.forecast, looked_at=looked_at)
+        self.sweep = Sweep(state)
+        self.sweep_share = sweep
         self.chains = {backend: [Chain(backend) for _ in range(chains)] for backend in backends}
         self.restarts = 0
         self._turns = dict.fromkeys(backends, 0)
@@ -203,11 +212,24 @@ class MarkovSampler(RecordingSampler):
 
     def propose(self) -> Sequence:
         """Let the next chain of a drawn back end propose."""
-        chain = self._next_chain(self.tiers.draw(self.rng))
-        sequence, pending = self._climb(chain) or self._advance(chain)
-        chain.pending = True
+        backend = self.tiers.draw(self.rng)
+        proposal = self._sweep(backend)
+        if proposal is None:
+            chain = self._next_chain(backend)
+            proposal = self._climb(chain) or self._advance(chain)
+        sequence, pending = proposal
+        pending.chain.pending = True
         self._pending.setdefault(sequence, deque()).append(pending)
         return sequence
+
+    def _sweep(self, backend: int) -> tuple[Sequence, _Pending] | None:
+        """Return the next of the list of changes, maybe. Chains start from what it leaves."""
+        if self.rng.random() >= self.sweep_share:
+            return None
+        sequence = self.sweep.draw(self.rng, backend)
+        if sequence is None:
+            return None
+        return sequence, self._first(Chain(backend, way=SWEPT), sequence)
 
     def _climb(self, chain: Chain) -> tuple[Sequence, _Pending] | None:
         """Start `chain` anew on a sequence that showed something on the back end before, maybe.
@@ -356,7 +378,7 @@ class MarkovSampler(RecordingSampler):
         work = work if self.weigh_work else 1.0
         new, novel_alarm = self.count(behaviours, identities)
         found = len(new) + ALARM_WORTH * novel_alarm
-        accepted = False
+        accepted, climbs = False, bool(new) and not identities
         waiting = self._pending.get(sequence)
         if waiting:
             pending = waiting.popleft()
@@ -365,7 +387,8 @@ class MarkovSampler(RecordingSampler):
             shown = tuple(sorted(behaviours))
             reached = ChainState(sequence, shown, identities, pending.log_prior, work)
             accepted = self._settle(pending, reached, found)
-        self._learn(sequence, found, work, climbs=bool(new) and not identities)
+            climbs = climbs and pending.chain.way != SWEPT  # the next one up has a list of its own
+        self._learn(sequence, found, work, climbs=climbs)
         self.keep(sequence, behaviours, identities, new, work)
         return Feedback(accepted, new, novel_alarm)
 
@@ -385,9 +408,9 @@ class MarkovSampler(RecordingSampler):
         chain.executions += 1
         chain.found = STAY_FADE * chain.found + found
         chain.spent = STAY_FADE * chain.spent + reached.work
-        if chain.way in WAYS:
+        if chain.way and chain.way != SWEPT:
             self.starts.yields.note(chain.way, found, reached.work)
-        chain.way = ""
+            chain.way = ""
         return accepted
 
     def _learn(self, sequence: Sequence, found: float, work: float, *, climbs: bool) -> None:

@@ -1,11 +1,10 @@
-"""Where chains begin: the sweep, blind and chosen draws, corpus entries, crossings of two entries.
+"""Where chains begin: blind and chosen draws, corpus entries, and crossings of two entries.
 
 The key insight: a start claims nothing about any target, so here everything may be greedy. Of
 several draws the one that promises most is run, and which way of starting is used how often
 follows what each has yielded for its work. One way is to choose nothing at all: a forecast that
 learns only from what it chose never hears that it was wrong, and where it *is* wrong this way
-wins, so that guidance costs little where it cannot help. Until its list is done, half of the starts
-are the sweep's (`sweep`).
+wins, so that guidance costs little where it cannot help.
 """
 
 from __future__ import annotations
@@ -17,17 +16,11 @@ from random import Random
 from rondo.search.corpus import Entry
 from rondo.search.forecast import Forecast
 from rondo.search.sampler import SearchState, on_backend
-from rondo.search.sweep import Sweep
 from rondo.search.yields import Yields
 from rondo.sequences.step import Sequence, normalise
 
 BLIND, FRESH, CORPUS, CROSSED = "blind", "fresh", "corpus", "crossed"
 WAYS = (BLIND, FRESH, CORPUS, CROSSED)
-
-SWEPT = "swept"
-
-SWEEP = 0.5
-"""How often a start is the next of the sweep's list, while there is any."""
 
 LOOKED_AT = 48
 """Sequences that are drawn for each fresh start; the one that promises most is run. A draw and a
@@ -41,19 +34,12 @@ class Starts:
     """Draws starts and learns which way of drawing them pays."""
 
     def __init__(
-        self,
-        state: SearchState,
-        forecast: Forecast,
-        *,
-        looked_at: int = LOOKED_AT,
-        sweep: float = SWEEP,
+        self, state: SearchState, forecast: Forecast, *, looked_at: int = LOOKED_AT
     ) -> None:
         self.state = state
         self.forecast = forecast
         self.looked_at = looked_at
         self.yields: Yields[str] = Yields(WAYS)
-        self.sweep = Sweep(state)
-        self.swept = sweep
         self._chosen: Counter[str] = Counter()
 
     @property
@@ -63,8 +49,6 @@ class Starts:
 
     def draw(self, rng: Random, backend: int) -> tuple[str, Sequence | Entry]:
         """Return a way of starting on `backend`, and what to start from."""
-        if rng.random() < self.swept and (swept := self.sweep.draw(rng, backend)):
-            return SWEPT, swept
         shares = self.yields.shares
         ways = WAYS if len(self.state.corpus) else (BLIND, FRESH)
         way = rng.choices(ways, [shares[each] for each in ways])[0]

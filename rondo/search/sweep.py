@@ -94,17 +94,19 @@ class Sweep:
 
     def _about(self, target: TargetSpec, caches: str) -> Iterator[Task]:
         """Yield what there is to do to a target in one round."""
-        room = self._room(caches)
+        _, room = self._room(caches)
         for part in range(0, len(changes_to(target)), room):
             yield Task(target.name, part, False, caches)
         if caches != DROPPED:
             for part in range(0, len(values_of(target)), room):
                 yield Task(target.name, part, True, caches)
 
-    def _room(self, caches: str) -> int:
-        """Return how many changes go into a sequence."""
+    def _room(self, caches: str) -> tuple[int, int]:
+        """Return how many equal calls go into a sequence, and how many changes after them."""
         length = min(self.distribution.max_length, MOST_STEPS)
-        return max(1, (length - REPETITIONS) // (3 if caches == DROPPED else 2))
+        each = 3 if caches == DROPPED else 2
+        calls = max(1, min(REPETITIONS, length - each))
+        return calls, max(1, (length - calls) // each)
 
     # ------------------------------------------------------------------------------- one sequence
 
@@ -112,8 +114,9 @@ class Sweep:
         vocabulary = self.distribution.vocabulary
         target = vocabulary.targets_by_name[task.target]
         usual = _usual(rng)
-        steps: list[Step] = [usual] * REPETITIONS
-        end = task.part + self._room(task.caches)
+        calls, room = self._room(task.caches)
+        steps: list[Step] = [usual] * calls
+        end = task.part + room
         if task.inputs:
             for operand, value in values_of(target)[task.part : end]:
                 steps += [_with(_usual(rng), operand, value), _usual(rng)]
