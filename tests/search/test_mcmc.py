@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 import pytest
@@ -23,6 +24,9 @@ from rondo.sequences.mutate import MutationContext, Proposal, mutate
 from rondo.sequences.step import Call, Change, Sequence
 from rondo.sequences.vocabulary import Vocabulary
 from tests import toys
+
+chained = partial(MarkovSampler, sweep=0.0)
+"""What is said of chains here is said of chains alone."""
 
 
 def behaviours_of(sequence: Sequence) -> dict[int, str]:
@@ -85,7 +89,7 @@ def distance_to_target(monkeypatch: pytest.MonkeyPatch, moves: int) -> tuple[flo
     rng = Random(0)
     for _ in range(6):
         state.library.add(state.distribution.sample_sequence(rng, 2))
-    sampler = MarkovSampler(
+    sampler = chained(
         state, seed=5, temperature=1.5, chains=1, patience=None, learn=False, walk=3, sharpness=2.0
     )
     target = {
@@ -158,7 +162,7 @@ def test_proposals_have_a_prior_weight_and_an_allowed_back_end(state: SearchStat
 
 
 def test_what_is_new_joins_the_corpus_and_the_blocks(state: SearchState) -> None:
-    sampler = MarkovSampler(state, seed=1)
+    sampler = chained(state, seed=1)
     found = run(sampler, 200)
     first = [sequence for sequence, feedback in found if feedback.new]
     assert {entry.sequence for entry in state.corpus} == set(first)
@@ -174,9 +178,7 @@ def test_a_cold_chain_dwells_where_behaviours_are_rare(seed: int) -> None:
     dwelt = {}
     for temperature in (0.5, 1e9):
         state = SearchState.begin(vocabulary, Corpus(None, vocabulary))
-        sampler = MarkovSampler(
-            state, seed=seed, temperature=temperature, patience=None, looked_at=1
-        )
+        sampler = chained(state, seed=seed, temperature=temperature, patience=None, looked_at=1)
         energies = []
         for _ in range(400):
             run(sampler, 1)
@@ -187,7 +189,7 @@ def test_a_cold_chain_dwells_where_behaviours_are_rare(seed: int) -> None:
 
 
 def test_the_acceptance_ratio_is_the_one_in_the_docstring(state: SearchState) -> None:
-    sampler = MarkovSampler(state, temperature=4.0)
+    sampler = chained(state, temperature=4.0)
     for n in range(10):
         state.ledger.record({1: "always", **({2: "rare"} if n == 0 else {})})
     state.alarms["known"] = 8
@@ -200,7 +202,7 @@ def test_the_acceptance_ratio_is_the_one_in_the_docstring(state: SearchState) ->
 
 
 def test_a_known_alarm_weighs_less_each_time(state: SearchState) -> None:
-    sampler = MarkovSampler(state)
+    sampler = chained(state)
     sequence = state.distribution.sample_sequence(Random(0))
     alarm = Identity("stateful", "value", "eager", "output", "counter.action0")
     place = ChainState(sequence, (), (alarm,), 0.0)
@@ -215,7 +217,7 @@ def test_a_known_alarm_weighs_less_each_time(state: SearchState) -> None:
 
 
 def test_a_sequence_with_an_alarm_is_no_parent(state: SearchState) -> None:
-    sampler = MarkovSampler(state)
+    sampler = chained(state)
     sequence = sampler.propose()
     feedback = sampler.observe(sequence, {1: "one"}, ["alarm"])
     assert feedback == Feedback(True, frozenset({1}), True)
@@ -226,19 +228,19 @@ def test_a_sequence_with_an_alarm_is_no_parent(state: SearchState) -> None:
 def test_a_chain_that_finds_nothing_restarts(
     state: SearchState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sampler = MarkovSampler(state, chains=1, patience=10)
+    sampler = chained(state, chains=1, patience=10)
     monkeypatch.setattr(sampler.starts.yields, "rate", lambda way: 0.0)
     for _ in range(100):
         sampler.observe(sampler.propose(), {1: "always the same"})
     assert 8 <= sampler.restarts <= 20
-    patient = MarkovSampler(state, chains=1, patience=None)
+    patient = chained(state, chains=1, patience=None)
     for _ in range(100):
         patient.observe(patient.propose(), {1: "always the same"})
     assert patient.restarts == 1
 
 
 def test_a_chain_is_left_once_it_yields_less_than_starting_does(state: SearchState) -> None:
-    sampler = MarkovSampler(state, chains=1)
+    sampler = chained(state, chains=1)
     numbers = iter(range(10**6))
 
     def show(count: int) -> int:
@@ -258,7 +260,7 @@ def test_a_chain_is_left_once_it_yields_less_than_starting_does(state: SearchSta
 def test_a_chain_that_does_not_move_restarts(
     state: SearchState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sampler = MarkovSampler(state, chains=1, patience=10)
+    sampler = chained(state, chains=1, patience=10)
     monkeypatch.setattr(sampler, "log_acceptance", lambda old, new, ratio: -math.inf)
     monkeypatch.setattr(sampler.starts.yields, "rate", lambda way: 0.0)
     accepted = [
@@ -272,7 +274,7 @@ def test_a_restart_from_a_known_entry_needs_no_execution(
     state: SearchState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seed = state.distribution.sample_sequence(Random(3), 5)
-    sampler = MarkovSampler(state, backends=(0, 1), tier_weights={0: 1.0, 1: 0.0})
+    sampler = chained(state, backends=(0, 1), tier_weights={0: 1.0, 1: 0.0})
     assert sampler.observe(seed, {4: "four"}) == Feedback(False, frozenset({4}))
     monkeypatch.setattr(
         sampler.starts, "draw", lambda rng, backend: ("corpus", next(iter(state.corpus)))
@@ -290,7 +292,7 @@ def test_a_restart_from_a_known_entry_needs_no_execution(
 def test_what_promises_most_for_its_work_climbs_first(
     state: SearchState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sampler = MarkovSampler(state, backends=(0, 1), tier_weights={0: 0.0, 1: 1.0})
+    sampler = chained(state, backends=(0, 1), tier_weights={0: 0.0, 1: 1.0})
     monkeypatch.setattr(mcmc, "CLIMB", 1.0)
     shown = [state.distribution.sample_sequence(Random(n), 5) for n in range(9)]
     for number, sequence in enumerate(shown):
@@ -306,7 +308,7 @@ def test_what_promises_most_for_its_work_climbs_first(
 def test_a_chain_that_can_only_stay_starts_again(
     state: SearchState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sampler = MarkovSampler(state, chains=1, patience=None)
+    sampler = chained(state, chains=1, patience=None)
     first = sampler.propose()
     sampler.observe(first, {})
 
@@ -323,7 +325,7 @@ def test_a_chain_that_can_only_stay_starts_again(
 def test_irreversible_proposals_are_not_executed(
     state: SearchState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sampler = MarkovSampler(state, chains=1, walk=2)
+    sampler = chained(state, chains=1, walk=2)
     monkeypatch.setattr(sampler.starts.yields, "rate", lambda way: 0.0)
     sampler.observe(sampler.propose(), {})
     (chain,) = sampler.chains[0]
@@ -337,7 +339,7 @@ def test_irreversible_proposals_are_not_executed(
 
 
 def test_many_proposals_may_be_on_their_way(state: SearchState) -> None:
-    sampler = MarkovSampler(state, seed=2, chains=2)
+    sampler = chained(state, seed=2, chains=2)
     waiting = [sampler.propose() for _ in range(5)]
     assert len(sampler.chains[0]) == 5, "a chain waits for one execution at a time"
     assert all(chain.pending for chain in sampler.chains[0])
@@ -350,7 +352,7 @@ def test_many_proposals_may_be_on_their_way(state: SearchState) -> None:
 def test_equal_proposals_of_two_chains_are_observed_one_by_one(
     state: SearchState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sampler = MarkovSampler(state, chains=2)
+    sampler = chained(state, chains=2)
     same = state.distribution.sample_sequence(Random(0))
     monkeypatch.setattr(sampler.starts, "draw", lambda rng, backend: ("fresh", same))
     assert sampler.propose() == sampler.propose() == same
@@ -363,7 +365,7 @@ def test_equal_proposals_of_two_chains_are_observed_one_by_one(
 def test_an_unwritable_corpus_is_reported_after_the_chain_has_moved(
     state: SearchState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sampler = MarkovSampler(state, chains=1)
+    sampler = chained(state, chains=1)
     sequence = sampler.propose()
 
     def refuse(entry: Sequence) -> bool:
