@@ -47,7 +47,7 @@ GUARDED = ("dtype", "layout", "grad", "autocast", "inputs_grad", "alias")
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
-    "no sweep": {"sweep": 0.0},
+    "no sweep": {"sweep_share": 0.0},
     "any fresh start (1 draw)": {"looked_at": 1},
     "the best of 12 draws": {"looked_at": 12},
     "walks of one step": {"walk": 1},

@@ -66,9 +66,15 @@ class Campaign:
             except queue.Empty:
                 return
             if line is None:
-                break
+                self._check()
+                return
             yield json.loads(line)
-        code = self._process.wait(GRACE)
+
+    def _check(self) -> None:
+        try:
+            code = self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            raise click.ClickException("the campaign says nothing and does not end") from None
         if code:
             said = self._path.read_text(errors="replace").strip().splitlines()[-1:]
             raise click.ClickException(f"the campaign ended with {code}: {''.join(said) or '-'}")

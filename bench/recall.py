@@ -235,7 +235,7 @@ def read_rows(path: Path) -> list[Row]:
             Found(**{**each, "constructs": tuple(each.get("constructs", ()))})
             for each in told["findings"]
         ]
-        rows.append(Row(**{**told, "findings": findings}))
+        rows.append(Row(**{"backends": "unknown", **told, "findings": findings}))
     return rows
 
 

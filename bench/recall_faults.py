@@ -19,7 +19,6 @@ import sys
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import mkdtemp
 
 import click
 
@@ -58,7 +57,13 @@ class Row:
     bucket: str
     seed: int
     sampler: str = "mcmc"
-    limit: float = SECONDS
+    limit: float = 0.0
+    slots: int = 0
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What was asked for: rows that were asked for otherwise are run again."""
+        return self.name, self.seed, self.sampler, self.limit, self.slots
 
     @property
     def right(self) -> bool:
@@ -126,6 +131,7 @@ def seek(
         seed=seed,
         sampler=sampler,
         limit=seconds,
+        slots=slots,
     )
 
 
@@ -179,14 +185,14 @@ def main(
         folder = (folder or Path(temporary)).absolute()
         folder.mkdir(parents=True, exist_ok=True)
         results = folder / "results.jsonl"
-        known = {(row.name, row.seed, row.sampler, row.limit): row for row in read_rows(results)}
+        known = {row.key: row for row in read_rows(results)}
         rows = []
         workers = Workers()
         try:
             for fault in faults:
-                row = known.get((fault.name, seed, sampler, seconds))
+                row = known.get((fault.name, seed, sampler, seconds, slots))
                 if row is None:
-                    place = Path(mkdtemp(prefix=f"{fault.name}-", dir=folder))
+                    place = Path(tempfile.mkdtemp(prefix=f"{fault.name}-", dir=folder))
                     row = seek(
                         fault,
                         workers,

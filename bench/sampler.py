@@ -210,7 +210,8 @@ def all_runs(
         for line in path.read_text(encoding="utf-8").splitlines():
             with suppress(ValueError):  # a line that is cut off is run again
                 kept.append(json.loads(line))
-    done = {(r["sampler"], r["seed"]): r for r in kept if plain.items() <= r.items()}
+    alike = [each for each in kept if "live" in each and plain.items() <= each.items()]
+    done = {(each["sampler"], each["seed"]): each for each in alike}
     writing = threading.Lock()
 
     def run(asked: tuple[str, int]) -> None:

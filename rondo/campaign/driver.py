@@ -30,7 +30,7 @@ from rondo.campaign.stop import Stop, StoppedError
 from rondo.campaign.triage import Triage
 from rondo.campaign.turns import Turns
 from rondo.errors import ArtifactError, BackendError, CorpusError
-from rondo.oracle.behaviours import occasion_of
+from rondo.oracle.behaviours import as_sought
 from rondo.oracle.fresh import is_sampled, measure
 from rondo.oracle.result import Result, Verdict
 from rondo.search.plain import is_suspicious, why_nothing_compiles
@@ -257,11 +257,15 @@ class Campaign:
         data = encode(sequence)
         self._say(slot, f"running {len(sequence.steps)} steps")
         began = time.monotonic()
+        fault = ""
         try:
             result = slot.executor.run(data)
-        except ExecutionFaultError as fault:
-            result = self._note_fault(data, str(fault))
+        except ExecutionFaultError as failure:
+            result, fault = Result("fault"), str(failure)
+        cost = slot.executor.last_cpu_seconds, slot.executor.resident_bytes
         if not job.search:
+            if fault:
+                self._note_fault(data, fault)
             del progress.running[slot.number]
             self._revisit(data, sequence, result)
             return
@@ -269,19 +273,21 @@ class Campaign:
         if any(map(is_suspicious, result.alarms)):
             self._probe(slot, sequence.options.backend)
         leaked = None
-        if is_sampled(data) and not result.alarms:
+        if is_sampled(data) and not (result.alarms or fault):
             leaked = self._measure(slot, data)
         # Until it is learned nothing waits for a worker any more, so no checkpoint falls between.
         del progress.running[slot.number]
+        if fault:
+            self._note_fault(data, fault)
         backend = self.vocabulary.backends[sequence.options.backend]
-        self.stats.count(result, backend, took, slot.executor.resident_bytes)
+        self.stats.count(result, backend, took, cost[1])
         progress.seeds_left -= not job.proposed
         progress.register.meet(data, sequence.subject, result, self.stats)
         if leaked is not None:
             self.stats.measured += 1
             progress.register.meet(data, sequence.subject, leaked, self.stats)
         new = self._learn(job, data, result)
-        reached = self.lines.after(slot.executor, data, new_behaviours=new)
+        reached = self.lines.after(slot.executor, data, cost[0], new_behaviours=new)
         if reached:
             self.sampler.note_lines(sequence, reached)
 
@@ -312,21 +318,16 @@ class Campaign:
             self.artifacts.forget(UNCONFIRMED, data)
 
     def _learn(self, job: Job, data: bytes, result: Result) -> bool:
-        """Let the sampler observe `result`; return whether it showed a new behaviour.
-
-        One bug whose exposing calls differ in several operands is one alarm to it, whichever they
-        are: it would be paid for each set of them.
-        """
+        """Let the sampler observe `result`; return whether it showed a new behaviour."""
         progress = self.progress
-        met = [alarm.identity for alarm in result.alarms]
-        identities = [replace(each, exposing=occasion_of(each.exposing)) for each in met]
+        identities = [as_sought(alarm.identity) for alarm in result.alarms]
         size = len(self.state.corpus)
         feedback = self.sampler.observe(
             job.sequence, result.behaviours, identities, work=result.work
         )
         if len(self.state.corpus) > size:
             self.stats.new_units += 1
-        if job.proposed:
+        if job.proposed and feedback.accepted is not None:
             progress.proposed += 1
             progress.accepted += feedback.accepted
         if feedback.new:
@@ -347,7 +348,7 @@ class Campaign:
         leaks = tuple(a for a in result.alarms if a.identity.verdict == Verdict.LEAKED.value)
         return replace(result, alarms=leaks)
 
-    def _note_fault(self, data: bytes, trace: str) -> Result:
+    def _note_fault(self, data: bytes, trace: str) -> None:
         """Keep a sequence that made a subject or Rondo itself raise; say so once per place."""
         self.stats.faults += 1
         lines = trace.strip().splitlines()
@@ -356,7 +357,6 @@ class Campaign:
         if self.progress.faults[where] == 1:
             path = self.artifacts.keep(FAULTS, data, trace)
             self.status.info(f"a sequence could not be executed ({lines[-1]}); kept in {path}")
-        return Result("fault")
 
     def _save(self) -> None:
         self.keeper.save(self)

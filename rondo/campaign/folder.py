@@ -6,6 +6,7 @@
         settings.json       what it was asked to do
         checkpoint          all that the search knows, to continue exactly
         published           what other members may use: behaviours and what entries showed first
+        written             names of the corpus files that are its own
         stats.jsonl         its figures, a line each minute and at the end
         lock                locked by the process for as long as it lives
 
@@ -90,11 +91,11 @@ class Member:
 
     @property
     def written(self) -> Path:
-        """Names of the corpus files that are its own, one a line."""
+        """Names of the corpus files that it wrote while it had one worker, one a line."""
         return self.folder / "written"
 
     def own_files(self) -> set[str]:
-        """Return the names of the corpus files that it wrote, whatever its checkpoint knows."""
+        """Return the names of those files, whatever its checkpoint knows."""
         try:
             return {*self.written.read_text(encoding="ascii", errors="replace").splitlines()}
         except FileNotFoundError:

@@ -48,7 +48,9 @@ class LineCoverage:
         """Lines reached so far; 0 when they are not traced."""
         return self.store.line_count if self.active else 0
 
-    def after(self, executor: Executor, data: bytes, *, new_behaviours: bool) -> int:
+    def after(
+        self, executor: Executor, data: bytes, cpu_seconds: float, *, new_behaviours: bool
+    ) -> int:
         """Note an execution of `data`; run it again under the tracer if the policy says so.
 
         Returns how many lines it was the first to reach, 0 where clocks choose what is traced.
@@ -59,7 +61,7 @@ class LineCoverage:
             new_behaviours,
             spent_traced_cpu=self._traced_cpu,
             spent_total_cpu=sum(each.cpu_seconds for each in self.executors),
-            execution_cpu=executor.last_cpu_seconds,
+            execution_cpu=cpu_seconds,
         ):
             # What a traced run shows is not judged: the same bytes were, untraced.
             with suppress(ExecutionFaultError):

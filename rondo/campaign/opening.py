@@ -121,11 +121,12 @@ def open_keeper(
         folders = (settings.artifact_prefix, settings.corpora[0], temporary)
         return Keeper(Disk(folders, limit=limit))
     save_settings(settings, member)
-    opened.state.corpus.written = member.written
     if settings.slots == 1:
-        # What was written after the checkpoint is found again, and not taken for somebody else's;
-        # several workers find other things the second time.
-        opened.seen.files |= member.own_files()
+        # What one worker wrote after the checkpoint is found again, and not taken for somebody
+        # else's. Several workers, or one who hears from others, find other things the second time.
+        opened.state.corpus.written = member.written
+        if not member.siblings():
+            opened.seen.files |= member.own_files()
     exchange = Exchange(
         settings.campaign / CORPUS,
         member,

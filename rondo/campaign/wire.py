@@ -92,6 +92,7 @@ def vocabulary_from_data(data: Message) -> Vocabulary:
         ambient=tuple(map(_target, data["ambient"])),
         backends=tuple(data["backends"]),
         modes=tuple(data["modes"]),
+        disk=tuple(data["disk"]),
         limits=data["limits"],
     )
 

@@ -26,6 +26,7 @@ from rondo.frameworks.base import Framework
 from rondo.libfuzzer.alarms import Alarms
 from rondo.libfuzzer.budget import SEED_SHARE, Budget
 from rondo.libfuzzer.flags import Options, TargetUsageError
+from rondo.oracle.behaviours import as_sought
 from rondo.oracle.result import Result
 from rondo.oracle.run import execute
 from rondo.report.record import FOLDER, Record
@@ -68,7 +69,7 @@ class FuzzTarget:
         self.state = SearchState.begin(
             self.vocabulary, Corpus(None, self.vocabulary), max_length=length
         )
-        self.sampler = MarkovSampler(self.state, backends=(self.backend,))
+        self.sampler = MarkovSampler(self.state, backends=(self.backend,), sweep_share=0.0)
         self.context = MutationContext(self.state.distribution, self.state.library, (self.backend,))
         self.executions = 0
         self.lines = LineFeatures(framework, wanted=options.lines)
@@ -94,7 +95,7 @@ class FuzzTarget:
         result = self._execute(canonical)
         seconds = time.process_time() - began
         self.executions += 1
-        identities = [alarm.identity for alarm in result.alarms]
+        identities = [as_sought(alarm.identity) for alarm in result.alarms]
         feedback = self.sampler.observe(sequence, result.behaviours, identities, work=result.work)
         show(result.behaviours, half=0)
         self.lines.after(

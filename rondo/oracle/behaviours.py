@@ -8,9 +8,11 @@ than one that follows a new size, and two calls in a row remember more than each
 from __future__ import annotations
 
 from collections.abc import Sequence as Series
+from dataclasses import replace
 
 from rondo._native.behaviour import hash64
 from rondo.frameworks.base import CallEvents
+from rondo.oracle.result import Identity
 from rondo.sequences.step import CALL_CHOICES, Call, Sequence
 from rondo.sequences.vocabulary import Vocabulary
 
@@ -56,6 +58,14 @@ def occasion_of(cause: str) -> str:
     is in its own events.
     """
     return "call(several)" if cause.startswith("call(") and "," in cause else cause
+
+
+def as_sought(identity: Identity) -> Identity:
+    """Return an alarm's identity as the search counts it: one bug, whichever operands differ.
+
+    It would be paid for every set of them.
+    """
+    return replace(identity, exposing=occasion_of(identity.exposing))
 
 
 def behaviours_of(

@@ -63,11 +63,15 @@ class Store:
         """Put the counts of `name` into the sum; return what is left of it without them."""
         own = BehaviourMap.from_bytes(record["map"])
         before = self._counts.get(name)
-        self._sum.merge(subtracted(own, [] if before is None else [before]))
-        self._counts[name] = own
+        more = subtracted(own, [] if before is None else [before])
+        self._sum.merge(more)
+        if before is None:
+            self._counts[name] = own
+        else:  # as of a member that was killed (`campaign.exchange`)
+            before.merge(more)
         self._labels.update(record["labels"])
         self._first.update(record["first"])
-        left = subtracted(self._sum, [own])
+        left = subtracted(self._sum, [self._counts[name]])
         labels = {hash_: self._labels[hash_] for hash_ in left if hash_ not in own}
         first = {entry: each for entry, each in self._first.items() if entry not in record["first"]}
         packed: bytes = msgpack.packb({"map": left.to_bytes(), "labels": labels, "first": first})

@@ -45,6 +45,8 @@ rarity by about 1 / n_b), the mix of moves (see `mix`), and the library of block
 many). A restart begins a new chain; nothing is claimed across it. A chain is left as a forager
 leaves a patch, when it yields less than starting elsewhere does (Charnov, *Optimal foraging, the
 marginal value theorem*, 1976).
+
+Beside the chains, half of the turns go through a list of changes until it is done (`sweep`).
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ from rondo.search.forecast import ALARM_WORTH, Forecast
 from rondo.search.mix import ProposalMix
 from rondo.search.sampler import Feedback, RecordingSampler, SearchState, on_backend
 from rondo.search.starts import LOOKED_AT, Starts
-from rondo.search.sweep import Sweep
+from rondo.search.sweep import Sweep, Task
 from rondo.search.tiers import LearnedTiers
 from rondo.sequences.distribution import draw
 from rondo.sequences.mutate import MutationContext, mutate
@@ -86,9 +88,6 @@ WALK = 64
 
 SWEEP = 0.5
 """How often a back end's turn goes to the next of the sweep's list, while there is any."""
-
-SWEPT = "swept"
-"""How a chain was started that is none: it ends with its first execution."""
 
 CLIMB = 0.5
 """How often a back end's turn goes to a sequence that showed something new on the one before."""
@@ -143,13 +142,15 @@ class Chain:
 class _Pending:
     """A proposal on its way; `operators` are none for the first sequence after a restart.
 
-    `log_gain` is the logarithm of h(s') / h(s), as the walk weighed them.
+    `log_gain` is the logarithm of h(s') / h(s), as the walk weighed them; `task` is what the sweep
+    made a sequence of, which is no chain's and ends with its execution.
     """
 
     chain: Chain
     operators: tuple[str, ...]
     log_prior: float
     log_gain: float = 0.0
+    task: Task | None = None
 
 
 class MarkovSampler(RecordingSampler):
@@ -172,13 +173,13 @@ class MarkovSampler(RecordingSampler):
         sharpness: float = SHARPNESS,
         walk: int = WALK,
         looked_at: int = LOOKED_AT,
-        sweep: float = SWEEP,
+        sweep_share: float = SWEEP,
         weigh_work: bool = True,
     ) -> None:
         """Make a sampler.
 
         `patience` None never restarts, `learn` False keeps the first mix, `sharpness` 0 makes every
-        promise equal for the walks and `looked_at` 1 for the starts, `sweep` is the share of turns
+        promise equal for the walks and `looked_at` 1 for the starts, `sweep_share` is that of turns
         that go through the list of changes, `walk` is how many steps on paper a chain takes between
         two executions, and without `weigh_work` all executions count alike. `tier_weights` fixes
         the shares of back ends, else learned.
@@ -201,7 +202,7 @@ class MarkovSampler(RecordingSampler):
         self.forecast = Forecast(backends)
         self.starts = Starts(state, self.forecast, looked_at=looked_at)
         self.sweep = Sweep(state)
-        self.sweep_share = sweep
+        self.sweep_share = sweep_share
         self.chains = {backend: [Chain(backend) for _ in range(chains)] for backend in backends}
         self.restarts = 0
         self._turns = dict.fromkeys(backends, 0)
@@ -226,10 +227,11 @@ class MarkovSampler(RecordingSampler):
         """Return the next of the list of changes, maybe. Chains start from what it leaves."""
         if self.rng.random() >= self.sweep_share:
             return None
-        sequence = self.sweep.draw(self.rng, backend)
-        if sequence is None:
+        drawn = self.sweep.draw(self.rng, backend)
+        if drawn is None:
             return None
-        return sequence, self._first(Chain(backend, way=SWEPT), sequence)
+        task, sequence = drawn
+        return sequence, replace(self._first(Chain(backend), sequence), task=task)
 
     def _climb(self, chain: Chain) -> tuple[Sequence, _Pending] | None:
         """Start `chain` anew on a sequence that showed something on the back end before, maybe.
@@ -378,19 +380,30 @@ class MarkovSampler(RecordingSampler):
         work = work if self.weigh_work else 1.0
         new, novel_alarm = self.count(behaviours, identities)
         found = len(new) + ALARM_WORTH * novel_alarm
-        accepted, climbs = False, bool(new) and not identities
+        accepted: bool | None = False
+        climbs = bool(new) and not identities
         waiting = self._pending.get(sequence)
         if waiting:
             pending = waiting.popleft()
             if not waiting:
                 del self._pending[sequence]
             shown = tuple(sorted(behaviours))
-            reached = ChainState(sequence, shown, identities, pending.log_prior, work)
-            accepted = self._settle(pending, reached, found)
-            climbs = climbs and pending.chain.way != SWEPT  # the next one up has a list of its own
+            if pending.task is None:
+                reached = ChainState(sequence, shown, identities, pending.log_prior, work)
+                accepted = self._settle(pending, reached, found)
+            else:
+                accepted = None
+                climbs = climbs and not self._is_listed_above(pending.task, pending.chain.backend)
+                if identities:
+                    self.sweep.split(pending.task, pending.chain.backend)
         self._learn(sequence, found, work, climbs=climbs)
         self.keep(sequence, behaviours, identities, new, work)
         return Feedback(accepted, new, novel_alarm)
+
+    def _is_listed_above(self, task: Task, backend: int) -> bool:
+        """Whether the next back end up meets what the task was about in a sweep of its own."""
+        above = [each for each in self.tiers.backends if each > backend]
+        return bool(above) and self.sweep.lists(task.target, min(above))
 
     def _settle(self, pending: _Pending, reached: ChainState, found: float) -> bool:
         """Decide a proposal and keep the books of its chain; return whether it was accepted."""
@@ -408,7 +421,7 @@ class MarkovSampler(RecordingSampler):
         chain.executions += 1
         chain.found = STAY_FADE * chain.found + found
         chain.spent = STAY_FADE * chain.spent + reached.work
-        if chain.way and chain.way != SWEPT:
+        if chain.way:
             self.starts.yields.note(chain.way, found, reached.work)
             chain.way = ""
         return accepted

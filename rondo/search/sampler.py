@@ -28,10 +28,11 @@ MAX_LENGTH = 24
 class Feedback:
     """What an execution meant: whether a chain moved there, and the behaviours never seen before.
 
+    `accepted` is None where no chain had proposed it, and there was nothing to decide.
     `novel_alarm` tells that one of its alarms was the first of its identity.
     """
 
-    accepted: bool
+    accepted: bool | None
     new: frozenset[int]
     novel_alarm: bool = False
 

@@ -117,7 +117,8 @@ class Vocabulary:
     """All that sequences for one framework can say.
 
     `ambient` holds the targets that exist whatever the subject is: `program` and `compiler`.
-    `backends` runs from the cheapest to the dearest. Raises ValueError when two names share an id.
+    `backends` runs from the cheapest to the dearest; `disk` names those that can keep compiled code
+    on disk. Raises ValueError when two names share an id.
     """
 
     framework: str
@@ -126,6 +127,7 @@ class Vocabulary:
     ambient: tuple[TargetSpec, ...]
     backends: tuple[str, ...]
     modes: tuple[str, ...] = ("default",)
+    disk: tuple[str, ...] = ()
     limits: dict[str, int] = field(default_factory=lambda: {"constructs": 4, "steps": 48})
 
     def __post_init__(self) -> None:
@@ -172,5 +174,6 @@ class Vocabulary:
             ambient=self.ambient,
             backends=self.backends,
             modes=self.modes,
+            disk=self.disk,
             limits=self.limits,
         )

@@ -62,7 +62,7 @@ def test_runs_that_are_there_are_not_run_again(
 
     def pretended(sampler: str, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
         ran.append((sampler, seed))
-        return {**run(sampler, seed, (1, 5)), **settings}
+        return {**run(sampler, seed, (1, 5)), "live": {}, **settings}
 
     monkeypatch.setattr(bench, "campaign", pretended)
     path, settings = tmp_path / "runs.jsonl", {"seconds": 60.0, "preload": ()}

@@ -25,7 +25,7 @@ from rondo.sequences.step import Call, Change, Sequence
 from rondo.sequences.vocabulary import Vocabulary
 from tests import toys
 
-chained = partial(MarkovSampler, sweep=0.0)
+chained = partial(MarkovSampler, sweep_share=0.0)
 """What is said of chains here is said of chains alone."""
 
 
@@ -158,7 +158,7 @@ def test_proposals_have_a_prior_weight_and_an_allowed_back_end(state: SearchStat
     found = run(sampler, 400)
     assert {sequence.options.backend for sequence, _ in found} == {0, 2}
     assert all(math.isfinite(state.distribution.log_prior(sequence)) for sequence, _ in found)
-    assert 0.1 < sum(feedback.accepted for _, feedback in found) / 400 < 1
+    assert 0.1 < sum(bool(feedback.accepted) for _, feedback in found) / 400 < 1
 
 
 def test_what_is_new_joins_the_corpus_and_the_blocks(state: SearchState) -> None:

@@ -116,6 +116,7 @@ class JaxFramework(Framework):
             ambient=(PROGRAM.spec(), COMPILER.spec()),
             backends=BACKENDS,
             modes=MODES,
+            disk=("jit",),
             limits=LIMITS,
         )
 

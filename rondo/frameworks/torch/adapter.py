@@ -50,6 +50,7 @@ from rondo.subjects.user import NAME, UserSubject
 
 BACKENDS = ("eager", "aot_eager", "inductor")
 """From the cheapest to the dearest: Dynamo alone, with AOTAutograd, with Inductor."""
+ON_DISK = ("inductor",)
 
 MODES = ("default", "reduce-overhead")
 COMPILER_TREES = ("_dynamo", "_functorch", "_inductor", "fx", "_guards.py", "_subclasses")
@@ -138,6 +139,7 @@ class TorchFramework(Framework):
             ambient=(PROGRAM.spec(), COMPILER.spec()),
             backends=self.backends,
             modes=MODES,
+            disk=ON_DISK,
         )
 
     def warm(self) -> None:

@@ -51,7 +51,7 @@ def wrap_again(program: JaxProgram, value: int) -> None:
     program.rewrap(same_functions=value == 0)
 
 
-@COMPILER.change(values=2, drops=True)
+@COMPILER.change(values=2)
 def clear_own(program: JaxProgram, value: int) -> None:
     """Clear the functions' own caches: both levels (0), or the fast path alone (1)."""
     for function in program.retained_functions():

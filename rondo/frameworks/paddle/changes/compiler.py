@@ -56,19 +56,19 @@ def forget_conversions(program: PaddleProgram, value: int) -> None:
     statics.drop_conversions()
 
 
-@COMPILER.change(drops=True)
+@COMPILER.change()
 def forget_graphs(program: PaddleProgram, value: int) -> None:
     """Drop what compiled captured graphs; translated code keeps its own."""
     statics.drop_graphs()
 
 
-@COMPILER.change(drops=True)
+@COMPILER.change()
 def forget_bytecode(program: PaddleProgram, value: int) -> None:
     """Drop translated code and its guards."""
     statics.drop_bytecode()
 
 
-@COMPILER.change(drops=True)
+@COMPILER.change()
 def forget_programs(program: PaddleProgram, value: int) -> None:
     """Drop the programs of every compiled function."""
     statics.drop_programs()

@@ -70,13 +70,13 @@ def optimizer(program: TensorFlowProgram, value: int) -> None:
         program.settings.optimizer[name] = flipped
 
 
-@COMPILER.change(drops=True)
+@COMPILER.change()
 def forget_outermost(program: TensorFlowProgram, value: int) -> None:
     """Empty the outermost tf.function as a new one would be; traces inside of it stay."""
     forget_traces(program.function())
 
 
-@COMPILER.change(drops=True)
+@COMPILER.change()
 def forget_inner(program: TensorFlowProgram, value: int) -> None:
     """Empty every tf.function but the outermost, whose traces keep what they inlined."""
     outermost = program.function()
