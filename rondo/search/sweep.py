@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence as Series
 from dataclasses import dataclass, replace
+from itertools import cycle
 from random import Random
 from typing import TypeAlias
 
@@ -41,9 +42,14 @@ TOGETHER = 7
 gives up on a function after some: torch after eight."""
 
 TRAINING = 0.5
-"""How often a call computes gradients: what is compiled for that is other code.
+"""How often the calls around changes compute gradients: what is compiled for that is other code."""
 
-Where inputs vary it is drawn for each call, where something else does once for the sequence."""
+PLAIN, TRAINED = Call(), Call(backward=1, inputs_grad=1)
+PAIRS = ((TRAINED, TRAINED), (PLAIN, PLAIN), (PLAIN, TRAINED), (TRAINED, PLAIN))
+"""Where inputs vary: the call with another value and the call after it, in turn, after plain ones.
+
+The value that a call had when it was compiled for gradients may be served to one without, and the
+other way round."""
 
 PARAMETERS = "mlp"
 """A small architecture that has parameters: changes of the program mostly are to those."""
@@ -146,15 +152,16 @@ class Sweep:
 
     def _sequence(self, task: Task, rng: Random, backend: int) -> Sequence:
         vocabulary = self.vocabulary
-        usual = _usual(rng)
+        trained = rng.random() < TRAINING
+        usual = TRAINED if trained and isinstance(task.variations[0], Change) else PLAIN
         steps: list[Step] = []
-        for variation in task.variations:
+        for variation, (call, again) in zip(task.variations, cycle(PAIRS), strict=False):
             if isinstance(variation, Change):
                 if task.caches == DROPPED:
                     steps.append(rng.choice(_drops(vocabulary)))
                 steps += [variation, usual]
             else:
-                steps += [_with(_usual(rng), *variation), _usual(rng)]
+                steps += [_with(call, *variation), again]
         calls = max(1, min(REPETITIONS, self.distribution.max_length - len(steps)))
         cache = MEMORY if task.caches == MEMORY else DISK
         options = Options(backend, cache=OPTION_CHOICES["cache"].index(cache))
@@ -194,10 +201,6 @@ def _dealt(
     """Yield tasks of at most so many variations; none where not even one has room."""
     for part in range(0, len(variations), together) if together > 0 else ():
         yield Task(target.name, tuple(variations[part : part + together]), caches)
-
-
-def _usual(rng: Random) -> Call:
-    return Call(backward=1, inputs_grad=1) if rng.random() < TRAINING else Call()
 
 
 def _with(call: Call, operand: str, value: int) -> Call:
