@@ -130,7 +130,7 @@ def test_a_bucket_keeps_its_name_when_it_is_located() -> None:
 
 def test_names_of_buckets_never_change() -> None:
     """They are written down: folders of findings and lists of known bugs hold them."""
-    bugs = read_bugs(FOUND)
+    bugs = [bug for bug in read_bugs(FOUND) if bug.sequence]
     for bug in bugs:
         assert bucket_of_finding(load(bug.folder / bug.sequence)).name == bug.bucket
     assert len(bugs) >= 5

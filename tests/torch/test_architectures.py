@@ -232,7 +232,12 @@ def test_ambient_modes_run_one_after_another(architecture: Architecture, trainin
     with torch.inference_mode():
         check_output(architecture, module(*given), batch)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        check_output(architecture, module(*given), batch)
+        try:
+            check_output(architecture, module(*given), batch)
+        except RuntimeError as error:
+            # oneDNN has no bfloat16 LSTM for CPUs without the instructions: eager refuses too.
+            if architecture.name != "lstm" or "could not create a primitive" not in str(error):
+                raise
     with torch.no_grad():
         check_output(architecture, module(*given), batch)
     torch.set_default_dtype(torch.float64)

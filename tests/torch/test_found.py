@@ -16,7 +16,8 @@ from rondo.frameworks.registry import load_framework
 from rondo.oracle.run import execute
 
 GALLERY = Path(__file__).parents[2] / "bench" / "bugs"
-BUGS = read_bugs(GALLERY / "torch")
+BUGS = [bug for bug in read_bugs(GALLERY / "torch") if bug.sequence]
+"""Those with a reproducer; where the script alone shows it, `rondo bugs check` runs that."""
 FRAMEWORK = load_framework("torch")
 VOCABULARY = FRAMEWORK.vocabulary()
 EXPLAINED = (
