@@ -55,6 +55,7 @@ class Exchange:
     artifacts: Artifacts
     register: Register
     seen: Seen = field(default_factory=Seen)
+    own: set[str] = field(default_factory=set)
     damaged: set[str] = field(default_factory=set)
     _published: dict[str, int] = field(default_factory=dict)
     _corpus_time: int = 0
@@ -127,8 +128,11 @@ class Exchange:
             return 0
         self._corpus_time = changed
         found = []
+        alone = not self.member.siblings()
         for path in sorted(self.corpus.glob(f"*{SUFFIX}")):
             if path.name in self.seen.files or path.name.startswith("."):
+                continue
+            if path.name in self.own and alone:  # it is found again, or taken by the next run
                 continue
             self.seen.files.add(path.name)
             try:

@@ -32,7 +32,7 @@ from rondo.drafts import sweep
 from rondo.errors import RondoError
 from rondo.findings.reproducer import write_atomically
 
-MEMBERS, LOCK = "members", "lock"
+MEMBERS, LOCK, SETTINGS = "members", "lock", "settings.json"
 LOOSE = frozenset(
     {
         *("runs", "max_total_time", "workers", "jobs", "fork", "timeout", "rss_limit_mb", "batch"),
@@ -72,7 +72,7 @@ class Member:
     @property
     def settings_file(self) -> Path:
         """What it was asked for."""
-        return self.folder / "settings.json"
+        return self.folder / SETTINGS
 
     @property
     def checkpoint(self) -> Path:
@@ -104,8 +104,9 @@ class Member:
             raise CampaignError(f"cannot read {self.written}: {error.strerror}") from None
 
     def siblings(self) -> list[Path]:
-        """Return the folders of the other members, in the order in which they came."""
-        return [path for path in members_of(self.folder.parents[1]) if path != self.folder]
+        """Return the folders of the other members that ever began, in the order they came in."""
+        members = members_of(self.folder.parents[1])
+        return [m for m in members if m != self.folder and (m / SETTINGS).exists()]
 
     def close(self) -> None:
         """Let somebody else have it; one that never began leaves nothing."""
@@ -173,7 +174,7 @@ def join(campaign: Path) -> Member:
 
 def resume(campaign: Path) -> Member:
     """Return the first member that is not at work. Raises CampaignError when there is none."""
-    there = [path for path in members_of(campaign) if (path / "settings.json").is_file()]
+    there = [path for path in members_of(campaign) if (path / SETTINGS).is_file()]
     if not there:
         raise CampaignError(f"{campaign} holds no campaign to continue; leave --resume out")
     sweep(campaign / MEMBERS)

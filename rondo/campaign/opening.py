@@ -122,11 +122,7 @@ def open_keeper(
         return Keeper(Disk(folders, limit=limit))
     save_settings(settings, member)
     if settings.slots == 1:
-        # What one worker wrote after the checkpoint is found again, and not taken for somebody
-        # else's. Several workers, or one who hears from others, find other things the second time.
         opened.state.corpus.written = member.written
-        if not member.siblings():
-            opened.seen.files |= member.own_files()
     exchange = Exchange(
         settings.campaign / CORPUS,
         member,
@@ -135,6 +131,9 @@ def open_keeper(
         artifacts,
         opened.progress.register,
         opened.seen,
+        # What one worker wrote after the checkpoint is found again, and not taken for somebody
+        # else's. Several workers, or one who hears from others, find other things the second time.
+        own=member.own_files() if settings.slots == 1 else set(),
     )
     reserve = member.folder / "reserve"
     disk = Disk((settings.campaign, temporary), limit=limit, reserve=reserve)

@@ -112,6 +112,7 @@ def test_a_whole_checkpoint_restores_the_sampler(tmp_path: Path) -> None:
 
 def test_damaged_publications_are_passed_over(tmp_path: Path) -> None:
     one, two = join(tmp_path), join(tmp_path)
+    one.settings_file.write_text("{}")
     scope = Scope(VOCABULARY, (0, 1), 24, 0)
     exchanges = [
         Exchange(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rondo.campaign.artifacts import Artifacts
 from rondo.campaign.corpora import Scope
-from rondo.campaign.exchange import Exchange
+from rondo.campaign.exchange import Exchange, Seen
 from rondo.campaign.folder import join
 from rondo.campaign.register import Register
 from rondo.search.behaviour import BehaviourLedger
@@ -27,6 +28,8 @@ def members(tmp_path: Path) -> Iterator[Members]:
     folder = tmp_path / "corpus"
     folder.mkdir()
     both = join(tmp_path), join(tmp_path)
+    for member in both:
+        member.settings_file.write_text("{}")
     scope = Scope(VOCABULARY, (0, 1), 24, 0)
 
     def exchange(number: int) -> Exchange:
@@ -74,6 +77,26 @@ def test_what_a_sequence_showed_first_may_be_told_after_its_file_came(members: M
     finder.publish()
     assert other.take() == 0
     assert [*entry.first] == [7]
+
+
+def test_a_member_that_never_began_is_nobody(tmp_path: Path, members: Members) -> None:
+    first, second = members
+    dead = join(tmp_path)
+    assert [folder.name for folder in first.member.siblings()] == [second.member.name]
+    dead.close()
+
+
+def test_own_files_are_found_again_while_nobody_else_is_there(members: Members) -> None:
+    killed, other = members
+    killed.state.corpus.add(MarkovSampler(killed.state, seed=3).propose())
+    state = SearchState.begin(VOCABULARY, Corpus(None, VOCABULARY))
+    continued = replace(killed, state=state, own=killed.member.own_files(), seen=Seen())
+    other.member.settings_file.unlink()
+    assert continued.take() == 0
+    assert not continued.seen.files, "not lost to those who do not find it again"
+    other.member.settings_file.write_text("{}")
+    continued.corpus.joinpath("touched").mkdir()
+    assert continued.take() == 1, "who hears from others does not repeat its search"
 
 
 def test_a_member_knows_its_own_files(members: Members) -> None:
