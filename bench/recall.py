@@ -164,17 +164,16 @@ class Court:
         except RondoError:
             return ""
 
-    def why_missed(self, known: Known, row: Row, folder: Path, backends: str) -> str:
+    def why_missed(self, known: Known, row: Row, folder: Path) -> str:
         """Return why a campaign did not find `known`: from what it kept and what it filed."""
         if known.documented:
             return "a documented rule, never filed"
-        if backends and known.backend not in backends.split(","):
+        if row.backends and known.backend not in row.backends.split(","):
             return f"{known.backend} was not run"
-        near = [each for each in row.findings if {*each.constructs} & {*known.constructs}]
-        other = next((each for each in near if not each.bug), None)
-        if other is not None:
-            layer = f", located in {other.layer}" if other.layer else ""
-            return f"found with another cause: {other.bucket}{layer}"
+        for found in row.findings:
+            if not found.bug and {*found.constructs} & {*known.constructs}:
+                layer = f", located in {found.layer}" if found.layer else ""
+                return f"found with another cause: {found.bucket}{layer}"
         kept, there = 0, 0
         names = self.server.vocabulary.backends
         for path in (folder / "corpus").glob("*"):
@@ -222,7 +221,7 @@ def campaign(
         row.findings.append(Found(str(event["bucket"]), *seen, layer, bug, constructs))
     for known in court.record:
         if row.first(known.name) is None:
-            row.missed[known.name] = court.why_missed(known, row, folder, backends)
+            row.missed[known.name] = court.why_missed(known, row, folder)
     return row
 
 

@@ -262,32 +262,30 @@ class Campaign:
             result = slot.executor.run(data)
         except ExecutionFaultError as failure:
             result, fault = Result("fault"), str(failure)
-        cost = slot.executor.last_cpu_seconds, slot.executor.resident_bytes
-        if not job.search:
-            if fault:
-                self._note_fault(data, fault)
-            del progress.running[slot.number]
-            self._revisit(data, sequence, result)
-            return
         took = time.monotonic() - began
-        if any(map(is_suspicious, result.alarms)):
-            self._probe(slot, sequence.options.backend)
+        cpu_seconds, resident = slot.executor.last_cpu_seconds, slot.executor.resident_bytes
         leaked = None
-        if is_sampled(data) and not (result.alarms or fault):
-            leaked = self._measure(slot, data)
+        if job.search:
+            if any(map(is_suspicious, result.alarms)):
+                self._probe(slot, sequence.options.backend)
+            if is_sampled(data) and not (result.alarms or fault):
+                leaked = self._measure(slot, data)
         # Until it is learned nothing waits for a worker any more, so no checkpoint falls between.
         del progress.running[slot.number]
         if fault:
             self._note_fault(data, fault)
+        if not job.search:
+            self._revisit(data, sequence, result)
+            return
         backend = self.vocabulary.backends[sequence.options.backend]
-        self.stats.count(result, backend, took, cost[1])
+        self.stats.count(result, backend, took, resident)
         progress.seeds_left -= not job.proposed
         progress.register.meet(data, sequence.subject, result, self.stats)
         if leaked is not None:
             self.stats.measured += 1
             progress.register.meet(data, sequence.subject, leaked, self.stats)
         new = self._learn(job, data, result)
-        reached = self.lines.after(slot.executor, data, cost[0], new_behaviours=new)
+        reached = self.lines.after(slot.executor, data, cpu_seconds, new_behaviours=new)
         if reached:
             self.sampler.note_lines(sequence, reached)
 

@@ -87,10 +87,11 @@ class Exchange:
     def take(self) -> int:
         """Take over what others have published; return how many sequences came."""
         first: dict[str, list[int]] = {}
-        for folder in self.member.siblings():
+        siblings = self.member.siblings()
+        for folder in siblings:
             first.update(self._take_behaviours(folder))
         self._take_findings()
-        taken = self._take_sequences()
+        taken = self._take_sequences(alone=not siblings)
         self.state.corpus.claim(first)
         return taken
 
@@ -108,18 +109,12 @@ class Exchange:
         except (OSError, ValueError, TypeError, KeyError, AttributeError, msgpack.UnpackException):
             return {}  # not there yet, or damaged: the next one is whole
         self._published[folder.name] = changed
-        before = self.seen.maps.get(folder.name)
-        more = subtracted(theirs, [] if before is None else [before])
         ledger = self.state.ledger
-        ledger.counts.merge(more)
+        ledger.counts.merge(noted(self.seen.maps, folder.name, theirs))
         ledger.labels.update(labels)
-        if before is None:
-            self.seen.maps[folder.name] = theirs
-        else:  # a sibling that was killed goes on from less than it had published, and repeats it
-            before.merge(more)
         return first
 
-    def _take_sequences(self) -> int:
+    def _take_sequences(self, *, alone: bool) -> int:
         try:
             changed = self.corpus.stat().st_mtime_ns
         except OSError:
@@ -128,7 +123,6 @@ class Exchange:
             return 0
         self._corpus_time = changed
         found = []
-        alone = not self.member.siblings()
         for path in sorted(self.corpus.glob(f"*{SUFFIX}")):
             if path.name in self.seen.files or path.name.startswith("."):
                 continue
@@ -154,6 +148,21 @@ class Exchange:
         known = {bucket.name for bucket in self.register.buckets}
         for bucket in self.artifacts.buckets(self.scope.vocabulary, besides=known):
             self.register.buckets[bucket] = None
+
+
+def noted(known: dict[str, BehaviourMap], name: str, theirs: BehaviourMap) -> BehaviourMap:
+    """Return what `theirs` counts beyond what is `known` of that member, and note it there.
+
+    No count falls: a member that was killed goes on from less than it had published, and repeats
+    it.
+    """
+    before = known.get(name)
+    if before is None:
+        known[name] = theirs
+        return theirs
+    more = subtracted(theirs, [before])
+    before.merge(more)
+    return more
 
 
 def subtracted(counts: BehaviourMap, others: Iterable[BehaviourMap]) -> BehaviourMap:

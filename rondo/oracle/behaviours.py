@@ -7,6 +7,7 @@ than one that follows a new size, and two calls in a row remember more than each
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence as Series
 from dataclasses import replace
 
@@ -72,17 +73,19 @@ def behaviours_of(
     sequence: Sequence,
     vocabulary: Vocabulary,
     events: Series[tuple[int, CallEvents, bool]],
+    outcomes: Mapping[int, str],
 ) -> dict[int, str]:
     """Return hash -> label of all behaviours of one run.
 
-    `events` holds, for each call, its position, its compile events and whether it returned.
+    `events` holds, for each call, its position, its compile events and whether it returned,
+    `outcomes` what became of each, by its position.
     """
     backend = vocabulary.backends[sequence.options.backend]
     labels: list[str] = []
     previous = "start"
-    for position, event, returned in events:
+    for position, event, _ in events:
         labels += [f"{backend}: {label}" for label in event.labels]
-        outcome = outcome_of(event, returned=returned)
+        outcome = outcomes[position]
         occasion = occasion_of(cause_of(sequence, vocabulary, position))
         labels.append(f"{backend}: after {occasion}: {outcome}")
         labels.append(f"{backend}: {previous} then {outcome}")

@@ -219,10 +219,14 @@ def _result(
         for position, _ in sequence.calls()
         if (seen := eager.observations[position]) is not None and not seen.returned
     )
+    outcomes = {
+        position: outcome_of(events, returned=returned)
+        for position, events, returned in retained.events
+    }
     return Result(
         verdict=_overall(judgements),
         alarms=alarms,
-        behaviours=behaviours_of(sequence, vocabulary, retained.events),
+        behaviours=behaviours_of(sequence, vocabulary, retained.events, outcomes),
         steps=tuple(steps),
         calls=sum(1 for _ in sequence.calls()),
         raised=raised,
@@ -234,10 +238,7 @@ def _result(
             if settings.keep_reset and judgement.reset is not None
         },
         work=_work_of(retained),
-        outcomes={
-            position: outcome_of(events, returned=returned)
-            for position, events, returned in retained.events
-        },
+        outcomes=outcomes,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgpack
 
 from rondo._native.behaviour import BehaviourMap
-from rondo.campaign.exchange import subtracted
+from rondo.campaign.exchange import noted, subtracted
 
 Files = dict[str, bytes]
 """Files by their path within a campaign folder."""
@@ -62,13 +62,7 @@ class Store:
     def _add(self, name: str, record: dict[str, Any]) -> bytes:
         """Put the counts of `name` into the sum; return what is left of it without them."""
         own = BehaviourMap.from_bytes(record["map"])
-        before = self._counts.get(name)
-        more = subtracted(own, [] if before is None else [before])
-        self._sum.merge(more)
-        if before is None:
-            self._counts[name] = own
-        else:  # as of a member that was killed (`campaign.exchange`)
-            before.merge(more)
+        self._sum.merge(noted(self._counts, name, own))
         self._labels.update(record["labels"])
         self._first.update(record["first"])
         left = subtracted(self._sum, [self._counts[name]])

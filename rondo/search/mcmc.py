@@ -231,7 +231,7 @@ class MarkovSampler(RecordingSampler):
         if drawn is None:
             return None
         task, sequence = drawn
-        return sequence, replace(self._first(Chain(backend), sequence), task=task)
+        return sequence, _Pending(Chain(backend), (), 0.0, task=task)  # nobody weighs it
 
     def _climb(self, chain: Chain) -> tuple[Sequence, _Pending] | None:
         """Start `chain` anew on a sequence that showed something on the back end before, maybe.
@@ -387,8 +387,8 @@ class MarkovSampler(RecordingSampler):
             pending = waiting.popleft()
             if not waiting:
                 del self._pending[sequence]
-            shown = tuple(sorted(behaviours))
             if pending.task is None:
+                shown = tuple(sorted(behaviours))
                 reached = ChainState(sequence, shown, identities, pending.log_prior, work)
                 accepted = self._settle(pending, reached, found)
             else:

@@ -450,9 +450,10 @@ class SequenceDistribution(StepDistribution):
 
     def _weights_on(self, backend: int) -> Mapping[str, float]:
         """Return how likely each construct is to be drawn next, given the back end."""
-        return self._constructs_of_dearest if self._is_dearest(backend) else self._constructs
+        return self._constructs_of_dearest if self.is_dearest(backend) else self._constructs
 
-    def _is_dearest(self, backend: int) -> bool:
+    def is_dearest(self, backend: int) -> bool:
+        """Whether `backend` is the last of several."""
         return backend == len(self.vocabulary.backends) - 1 > 0
 
     def sample_options(self, rng: Random, *, backends: Many[int]) -> Options:
@@ -463,7 +464,7 @@ class SequenceDistribution(StepDistribution):
 
     def _rows(self, backend: int) -> Mapping[str, tuple[float, ...]]:
         """Return the probabilities of each option's choices, given the back end."""
-        return self._options_of_dearest if self._is_dearest(backend) else self._options
+        return self._options_of_dearest if self.is_dearest(backend) else self._options
 
     def sample_length(self, rng: Random) -> int:
         """Return a number of steps."""

@@ -68,7 +68,7 @@ def test_a_bug_that_was_found_with_another_cause_is_said_to_be(tmp_path: Path) -
     court = Court([known])
     filed = Found("value ... [list_alias]", 3.0, 1, "inductor-codegen", "", ("list_alias",))
     missing = Row("mcmc", 1, 100.0, findings=[filed])
-    assert court.why_missed(known, missing, tmp_path, "") == (
+    assert court.why_missed(known, missing, tmp_path) == (
         "found with another cause: value ... [list_alias], located in inductor-codegen"
     )
 

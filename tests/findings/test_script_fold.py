@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 
 from rondo.frameworks.shared.script_fold import fold
 
 
-def folded(source: str, **bindings: object) -> str:
+def folded(source: str, **bindings: bool) -> str:
     (definition,) = ast.parse(source).body
-    to = {name: ast.Constant(value) for name, value in bindings.items()}  # type: ignore[arg-type]
+    to = {name: ast.Constant(value) for name, value in bindings.items()}
     return ast.unparse(fold(definition, to))
 
 
@@ -31,9 +32,9 @@ def test_only_the_branch_that_is_taken_is_left() -> None:
 @pytest.mark.parametrize("last", ["yield x", "x = yield", "yield from x"])
 def test_a_generator_stays_one(last: str) -> None:
     source = f"def run(x):\n    if flag:\n        return\n    {last}"
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     exec(folded(source, flag=True), names)
-    assert list(names["run"](3)) == []  # type: ignore[operator]
+    assert list(names["run"](3)) == []
 
 
 def test_what_follows_an_undecided_branch_stays() -> None:
