@@ -40,6 +40,12 @@ class MissingFrameworkError(RondoError):
         super().__init__(f"{name} is not installed; run: pip install '{requirement}'")
 
 
+class CampaignError(RondoError):
+    """A campaign folder cannot be used as asked."""
+
+    slug = "campaign"
+
+
 class CorpusError(RondoError):
     """A corpus folder or file cannot be used."""
 

@@ -94,7 +94,7 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
         except StoppedError:
             status.info("stopped before anything ran")
             return SIGNALLED + stop.signal
-        opened = open_search(settings, server.vocabulary, scope, member, status.info)
+        opened = open_search(settings, server.vocabulary, scope, member, artifacts, status.info)
         keeper = open_keeper(settings, server.folder, scope, member, artifacts, opened)
         campaign = Campaign(
             settings=settings,

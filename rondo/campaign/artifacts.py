@@ -7,13 +7,18 @@
 
 The key insight: a bucket follows from its reproducer alone, so the folder is the register of what
 is known. Two campaigns can share it, and the second does not report again what the first did.
+
+A campaign that may be killed notes in a log of its own what it is about to file. What is in that
+log and not in its checkpoint was filed and not told: to the continued campaign, which meets it
+again, it is unknown and its own.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
@@ -44,6 +49,28 @@ class Artifacts:
         except OSError as error:
             raise ArtifactError(f"cannot write into {folder}: {error.strerror or error}") from None
         sweep(folder)
+        self.log: Path | None = None
+        self._untold: set[str] = set()
+
+    def continue_from(self, log: Path, told: Set[str]) -> None:
+        """Take what `log` names for unknown, but for the buckets named `told`.
+
+        A line is a bucket's name and the number of the file that was to become its reproducer:
+        where another campaign's is in its place, that one tells of it. Raises ArtifactError.
+        """
+        try:
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ArtifactError(f"cannot read {log}: {error.strerror}") from None
+        for line in lines:
+            name, _, number = line.rpartition(" ")
+            if name in told:
+                continue
+            with suppress(OSError):  # killed before it was in place
+                if str((self.folder / name / REPRODUCER).stat().st_ino) == number:
+                    self._untold.add(name)
 
     def path(self, bucket: Bucket) -> Path:
         """Return where the reproducer of `bucket` lies, or would."""
@@ -61,16 +88,20 @@ class Artifacts:
             draft = draft_of(path)
             try:
                 files.save(reproducer, draft)
+                if self.log is not None:
+                    with self.log.open("a", encoding="utf-8") as log:
+                        log.write(f"{bucket.name} {draft.stat().st_ino}\n")
                 try:
                     os.link(draft, path)
                 except FileExistsError:
-                    if self._holds_a_finding(path):
+                    if bucket.name not in self._untold and self._holds_a_finding(path):
                         return path, False
                     os.replace(draft, path)
             finally:
                 draft.unlink(missing_ok=True)
         except OSError as error:
             raise ArtifactError(f"cannot write {path}: {error.strerror or error}") from None
+        self._untold.discard(bucket.name)
         return path, True
 
     @staticmethod
@@ -84,10 +115,10 @@ class Artifacts:
     def buckets(self, vocabulary: Vocabulary, *, besides: Collection[str] = ()) -> Iterator[Bucket]:
         """Yield the buckets that are there already, but for those whose names are `besides`.
 
-        What cannot be read is not known.
+        What cannot be read, or was never told, is not known.
         """
         for path in sorted(self.folder.glob(f"*/{REPRODUCER}")):
-            if path.parent.name in besides:
+            if path.parent.name in besides or path.parent.name in self._untold:
                 continue
             try:
                 found = files.load(path)
@@ -103,6 +134,15 @@ class Artifacts:
         if note:
             write_atomically(path.with_suffix(".txt"), note.encode())
         return path
+
+    @staticmethod
+    def note_of(path: Path) -> str:
+        """Return the first line of what `keep` noted beside `path`; "" where there is nothing."""
+        try:
+            text = path.with_suffix(".txt").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+        return text.partition("\n")[0]
 
     def forget(self, kind: str, data: bytes) -> None:
         """Take away what `keep` wrote, if it did."""

@@ -141,7 +141,6 @@ class Campaign:
             self.artifacts,
             self.progress.register,
             self.stats,
-            report=self._report,
             doing=lambda text: self._say(slot, text),
             preloads=self.settings.preloads,
         )
@@ -234,11 +233,15 @@ class Campaign:
             self.keeper.tick(self)
 
     def _examine(self, slot: Slot, case: Case) -> None:
+        """Decide an alarm, and have the next checkpoint say so before anybody is told."""
         began = time.monotonic()
         try:
-            slot.triage.examine(case)
+            note = slot.triage.examine(case)
         finally:
             self.stats.triage_seconds += time.monotonic() - began
+        if note is not None:
+            self._report(note)
+        slot.triage.settle(case)
 
     def _note_inited(self) -> None:
         progress = self.progress

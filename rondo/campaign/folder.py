@@ -7,6 +7,7 @@
         checkpoint          all that the search knows, to continue exactly
         published           what other members may use: behaviours and what entries showed first
         written             names of the corpus files that are its own
+        filed               the findings that are its own
         stats.jsonl         its figures, a line each minute and at the end
         lock                locked by the process for as long as it lives
 
@@ -26,13 +27,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, get_type_hints
 
+from rondo.campaign.figures import last_figures
 from rondo.campaign.flags import CORPUS, FINDINGS
-from rondo.campaign.settings import Settings
+from rondo.campaign.settings import UNLIMITED, Settings
 from rondo.drafts import sweep
-from rondo.errors import RondoError
+from rondo.errors import CampaignError
 from rondo.findings.reproducer import write_atomically
 
-MEMBERS, LOCK, SETTINGS = "members", "lock", "settings.json"
+MEMBERS, LOCK, SETTINGS, STATS = "members", "lock", "settings.json", "stats.jsonl"
 LOOSE = frozenset(
     {
         *("runs", "max_total_time", "workers", "jobs", "fork", "timeout", "rss_limit_mb", "batch"),
@@ -49,12 +51,6 @@ LOOSE = frozenset(
     }
 )
 """Settings that may change when a campaign is continued: none of them steers the search."""
-
-
-class CampaignError(RondoError):
-    """A campaign folder cannot be used as asked."""
-
-    slug = "campaign"
 
 
 class Member:
@@ -87,12 +83,17 @@ class Member:
     @property
     def stats(self) -> Path:
         """Its figures over time."""
-        return self.folder / "stats.jsonl"
+        return self.folder / STATS
 
     @property
     def written(self) -> Path:
         """Names of the corpus files that it wrote while it had one worker, one a line."""
         return self.folder / "written"
+
+    @property
+    def filed(self) -> Path:
+        """The findings that it wrote, or was about to."""
+        return self.folder / "filed"
 
     def own_files(self) -> set[str]:
         """Return the names of those files, whatever its checkpoint knows."""
@@ -172,17 +173,46 @@ def join(campaign: Path) -> Member:
         raise CampaignError(f"cannot write into {campaign}: {error.strerror or error}") from None
 
 
-def resume(campaign: Path) -> Member:
-    """Return the first member that is not at work. Raises CampaignError when there is none."""
+def resume(campaign: Path, asked: Settings, given: frozenset[str]) -> tuple[Member, Settings]:
+    """Return a member that is not at work, and what it goes on with.
+
+    The first that agrees with what was `given` and has not done its -runs; where all that agree
+    have, the first of those. Raises CampaignError when there is none.
+    """
     there = [path for path in members_of(campaign) if (path / SETTINGS).is_file()]
     if not there:
         raise CampaignError(f"{campaign} holds no campaign to continue; leave --resume out")
     sweep(campaign / MEMBERS)
+    fitting: list[tuple[bool, Path, Settings]] = []
+    refusals: list[CampaignError] = []
     for folder in there:
-        lock = _locked(folder)
+        try:
+            settings = resumed_settings(folder, asked, given)
+        except CampaignError as refusal:
+            if not is_running(folder):
+                refusals.append(refusal)
+        else:
+            fitting.append((_is_done(folder, settings), folder, settings))
+    for _, folder, settings in sorted(fitting, key=lambda each: each[0]):
+        try:
+            lock = _locked(folder)
+        except OSError as error:
+            refusals.append(CampaignError(f"cannot open {folder / LOCK}: {error.strerror}"))
+            continue
         if lock is not None:
-            return Member(folder, lock)
+            return Member(folder, lock), settings
+    if refusals:
+        raise refusals[0]
     raise CampaignError(f"all campaigns of {campaign} are running; one without --resume joins them")
+
+
+def _is_done(folder: Path, settings: Settings) -> bool:
+    """Tell whether the member of `folder` has done its -runs."""
+    if settings.total_runs == UNLIMITED:
+        return False
+    with suppress(CampaignError):
+        return int(last_figures(folder / STATS).get("executions", 0)) >= settings.total_runs
+    return False
 
 
 def save_settings(settings: Settings, member: Member) -> None:
@@ -199,21 +229,22 @@ def save_settings(settings: Settings, member: Member) -> None:
     write_atomically(member.settings_file, (json.dumps(data, indent=1) + "\n").encode())
 
 
-def resumed_settings(member: Member, asked: Settings, given: frozenset[str]) -> Settings:
-    """Return the settings of `member`, with those `given` anew that may change.
+def resumed_settings(folder: Path, asked: Settings, given: frozenset[str]) -> Settings:
+    """Return the settings of the member of `folder`, with those `given` anew that may change.
 
     The command that began it, with --resume added, continues it. The folder may have been moved
     meanwhile: where it is now, is what `asked` says.
 
     Raises CampaignError where another would make it a different campaign, or the file is damaged.
     """
+    path = folder / SETTINGS
     try:
-        data = json.loads(member.settings_file.read_text())
+        data = json.loads(path.read_text())
         hints = get_type_hints(Settings)
         values = {n: _restored(n, value, hints[n]) for n, value in data.items() if n in hints}
         before = Settings(**values)
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise CampaignError(f"{member.settings_file} is damaged: {error}") from None
+        raise CampaignError(f"{path} is damaged: {error}") from None
     now = {name: getattr(asked, name) for name in given}
     if "preloads" in now:
         now["preloads"] = tuple(map(os.path.abspath, asked.preloads))

@@ -1,19 +1,15 @@
-"""How far the campaigns of a folder are, from the figures that they wrote.
-
-The key insight: figures are lines that are only ever added, so whoever reads them disturbs nobody;
-a last line that is cut off is one that is being written.
-"""
+"""How far the campaigns of a folder are, from the figures that they wrote."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rondo.campaign.folder import CampaignError, is_running, members_of
+from rondo.campaign.figures import COLUMNS, last_figures
+from rondo.campaign.folder import STATS, is_running, members_of
+from rondo.errors import CampaignError
 
-COLUMNS = ("executions", "behaviours", "lines", "corpus", "findings", "alarms", "flaky")
 ADDED = ("executions", "findings", "alarms", "flaky")
 """Figures that add up over members; the others overlap."""
 
@@ -46,7 +42,7 @@ class Standing:
 def standings(campaign: Path) -> list[Standing]:
     """Return where each member of `campaign` stands. Raises CampaignError when there is none."""
     found = [
-        Standing(folder.name, is_running(folder), last_figures(folder / "stats.jsonl"))
+        Standing(folder.name, is_running(folder), last_figures(folder / STATS))
         for folder in members_of(campaign)
     ]
     if not found:
@@ -54,27 +50,6 @@ def standings(campaign: Path) -> list[Standing]:
             f"{campaign} holds no campaign; they are made with --campaign={campaign}"
         )
     return found
-
-
-def last_figures(path: Path) -> dict[str, Any]:
-    """Return the last whole line of a file of figures; nothing when there is none yet.
-
-    Raises CampaignError when it holds lines and none of them is one of figures.
-    """
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return {}
-    for line in reversed(text.splitlines()):
-        try:
-            figures = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(figures, dict):
-            return figures
-    if "\n" in text:
-        raise CampaignError(f"{path} is damaged: no line of it is one of figures")
-    return {}
 
 
 def totals(standings: list[Standing]) -> dict[str, int]:

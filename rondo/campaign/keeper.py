@@ -20,14 +20,14 @@ from typing import Any, BinaryIO
 import msgpack
 
 import rondo
-from rondo.campaign.artifacts import UNCONFIRMED
+from rondo.campaign.artifacts import UNCONFIRMED, Artifacts
 from rondo.campaign.driver import Campaign, Job, Keeper, Progress
 from rondo.campaign.exchange import EVERY, Exchange, Seen
-from rondo.campaign.folder import CampaignError, Member
+from rondo.campaign.folder import Member
 from rondo.campaign.graph import GraphError, Reader, Writer
 from rondo.campaign.pieces import map_pieces
 from rondo.campaign.status import figures
-from rondo.errors import ArtifactError
+from rondo.errors import ArtifactError, CampaignError
 from rondo.findings.reproducer import write_with
 from rondo.search.baselines import Seeds
 from rondo.search.behaviour import BehaviourLedger
@@ -180,11 +180,17 @@ class Checkpoint:
             if content[:SUM] != blake2b(content[SUM:], digest_size=SUM).digest():
                 raise ValueError("its checksum does not match")
             record = msgpack.unpackb(content[SUM:], strict_map_key=False)
-            if record["format"] != FORMAT or record["version"] != FORMAT_VERSION:
-                raise ValueError("of another version of Rondo")
+            if record["format"] != FORMAT:
+                raise ValueError("it is no checkpoint")
+            version, by = record["version"], record["rondo"]
             same = record["vocabulary"] == digest(vocabulary)
         except (OSError, ValueError, TypeError, KeyError, msgpack.UnpackException) as error:
             raise CampaignError(f"{path} is damaged: {error}") from None
+        if version != FORMAT_VERSION:
+            raise CampaignError(
+                f"{path} was made by another version of Rondo ({by}); "
+                "start a campaign without --resume: it goes on from the same corpus"
+            )
         if not same:
             raise CampaignError(
                 f"{path} was made with other subjects than there are now; "
@@ -231,16 +237,26 @@ class Checkpoint:
         return progress, seen
 
 
-def revisits(folder: Path, progress: Progress, vocabulary: Vocabulary) -> list[Job]:
-    """Return jobs for alarms that were being decided when a driver was killed."""
+def revisits(artifacts: Artifacts, progress: Progress, vocabulary: Vocabulary) -> list[Job]:
+    """Return jobs for alarms that were being decided when a driver was killed.
+
+    Those that the checkpoint has decided are taken away: the driver came no more to it.
+    """
     known = {case.data for case in progress.register.undecided()}
+    decided = {(str(identity), *where) for identity, *where in progress.register.met}
     jobs = []
-    for path in sorted((folder / UNCONFIRMED).glob("*.seq")):
+    for path in sorted((artifacts.folder / UNCONFIRMED).glob("*.seq")):
         try:
             data = path.read_bytes()
             sequence = decode_strict(data, vocabulary)
         except (OSError, CodecError):
             continue
-        if data not in known:
+        if data in known:
+            continue
+        subject = sequence.subject
+        where = subject.architecture, tuple(sorted(subject.constructs))
+        if (artifacts.note_of(path), *where) in decided:
+            artifacts.forget(UNCONFIRMED, data)
+        else:
             jobs.append(Job(sequence, proposed=False, search=False))
     return jobs

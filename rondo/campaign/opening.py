@@ -13,10 +13,10 @@ from pathlib import Path
 from rondo.campaign.artifacts import Artifacts
 from rondo.campaign.corpora import Scope, open_corpus
 from rondo.campaign.disk import Disk
-from rondo.campaign.driver import Keeper, Progress
+from rondo.campaign.driver import Job, Keeper, Progress
 from rondo.campaign.exchange import Exchange, Seen
 from rondo.campaign.flags import CORPUS
-from rondo.campaign.folder import Member, join, resume, resumed_settings, save_settings
+from rondo.campaign.folder import Member, join, resume, save_settings
 from rondo.campaign.keeper import Checkpoint, FolderKeeper, revisits
 from rondo.campaign.settings import Settings
 from rondo.search.corpus import Corpus
@@ -40,8 +40,7 @@ def enter(settings: Settings, given: frozenset[str]) -> tuple[Member, Settings]:
     assert settings.campaign is not None, "only a campaign with a folder can be entered"
     if not settings.resume:
         return join(settings.campaign), settings
-    member = resume(settings.campaign)
-    return member, resumed_settings(member, settings, given)
+    return resume(settings.campaign, settings, given)
 
 
 def open_search(
@@ -49,6 +48,7 @@ def open_search(
     vocabulary: Vocabulary,
     scope: Scope,
     member: Member | None,
+    artifacts: Artifacts,
     info: Callable[[str], None],
 ) -> Opened:
     """Return the search of `settings`: from its checkpoint where there is one, else from seeds.
@@ -56,7 +56,7 @@ def open_search(
     Raises CorpusError or CampaignError on files that are damaged.
     """
     if member is not None and settings.resume and member.checkpoint.exists():
-        return _continued(settings, vocabulary, scope, member, info)
+        return _continued(settings, vocabulary, scope, member, artifacts, info)
     corpus, left_out = open_corpus(
         settings, vocabulary, scope, damaged=lambda text: info(f"left alone: {text}")
     )
@@ -64,7 +64,7 @@ def open_search(
     state = SearchState.begin(scope.vocabulary, corpus, max_length=scope.max_length)
     progress = Progress.begin(entry.sequence for entry in corpus)
     if settings.resume:
-        _take_up(settings, progress, scope, info)
+        _take_up(progress, revisits(artifacts, progress, scope.vocabulary), info)
     return Opened(state, _sampler(settings, scope, state), progress)
 
 
@@ -73,6 +73,7 @@ def _continued(
     vocabulary: Vocabulary,
     scope: Scope,
     member: Member,
+    artifacts: Artifacts,
     info: Callable[[str], None],
 ) -> Opened:
     checkpoint = Checkpoint(member.checkpoint, vocabulary)
@@ -83,24 +84,20 @@ def _continued(
     sampler = _sampler(settings, scope, state)
     progress, seen = checkpoint.restore(sampler, state)
     info(f"continued after {progress.stats.executions} executions")
-    _take_up(settings, progress, scope, info)
+    artifacts.continue_from(member.filed, {bucket.name for bucket in progress.register.buckets})
+    again = revisits(artifacts, progress, scope.vocabulary)
+    # One worker that hears from nobody repeats what came after the checkpoint, and so meets them
+    # again by itself, at the same place; others may not.
+    if settings.slots > 1 or member.siblings():
+        _take_up(progress, again, info)
     return Opened(state, sampler, progress, seen)
 
 
-def _take_up(
-    settings: Settings, progress: Progress, scope: Scope, info: Callable[[str], None]
-) -> None:
-    """Have the alarms looked into first that a killed driver left undecided.
-
-    One worker meets them again by itself, at the same place, since it repeats what came after the
-    checkpoint; several may not.
-    """
-    if settings.slots == 1:
-        return
-    again = revisits(settings.artifact_prefix, progress, scope.vocabulary)
-    progress.waiting.extendleft(reversed(again))
-    if again:
-        info(f"{len(again)} alarms are still to be decided")
+def _take_up(progress: Progress, undecided: list[Job], info: Callable[[str], None]) -> None:
+    """Have the alarms looked into first that a killed driver left undecided."""
+    progress.waiting.extendleft(reversed(undecided))
+    if undecided:
+        info(f"{len(undecided)} alarms are still to be decided")
 
 
 def _sampler(settings: Settings, scope: Scope, state: SearchState) -> Sampler:
@@ -123,6 +120,7 @@ def open_keeper(
     save_settings(settings, member)
     if settings.slots == 1:
         opened.state.corpus.written = member.written
+    artifacts.log = member.filed
     exchange = Exchange(
         settings.campaign / CORPUS,
         member,

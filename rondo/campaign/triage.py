@@ -67,13 +67,16 @@ class Triage:
     artifacts: Artifacts
     register: Register
     stats: Stats
-    report: Callable[[FindingNote], None]
     doing: Callable[[str], None]
     preloads: tuple[str, ...] = ()
     _leaked: bool = False
+    _note: FindingNote | None = None
 
-    def examine(self, case: Case) -> None:
-        """Decide `case`. Raises StoppedError and leaves it open then; nothing found is lost.
+    def examine(self, case: Case) -> FindingNote | None:
+        """Decide `case`; return what there is to tell of it when it is a new finding.
+
+        Raises StoppedError and leaves the case open then. Once confirmed it is decided and written
+        down all the same, shortened or not: whoever called meets the end by itself.
 
         Where retained state masks a bug, all executions on the way run the reset arm at every call:
         which ones get it otherwise follows from the bytes, and shortening changes those.
@@ -81,6 +84,7 @@ class Triage:
         verdict = case.alarm.identity.verdict
         self.executor.always_reset = verdict == Verdict.MASKED.value
         self._leaked = verdict == Verdict.LEAKED.value
+        self._note = None
         try:
             decided = self._decide(case)
         finally:
@@ -88,6 +92,10 @@ class Triage:
         if decided:
             self.register.met.add(case.key)
         self.register.close(case)
+        return self._note
+
+    def settle(self, case: Case) -> None:
+        """Take away what was kept lest `case` is lost, now that its end is remembered."""
         if not self.register.others_with(case):
             self.artifacts.forget(UNCONFIRMED, case.data)
 
@@ -142,7 +150,7 @@ class Triage:
             shown = self._shown_twice(short.data, short.alarm.identity)
         except StoppedError:
             self._file(data, alarm.identity, confirmed, original=data, reason="the campaign ended")
-            raise
+            return
         if shown is None:
             reason = "fresh processes did not show the short form"
             self._file(data, alarm.identity, confirmed, original=data, reason=reason)
@@ -253,14 +261,13 @@ class Triage:
             return
         self.stats.findings += 1
         self.stats.findings_by_verdict[identity.verdict] += 1
-        note = FindingNote(
+        self._note = FindingNote(
             bucket=str(bucket),
             path=str(path),
             steps=len(sequence.steps),
             execution=self.stats.executions,
             shortened=short is not None,
         )
-        self.report(note)
 
     def _count_known(self, identity: Identity) -> None:
         self.stats.known += 1

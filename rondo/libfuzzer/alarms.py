@@ -87,7 +87,10 @@ class Alarms:
         self._register.meet(data, decode(data, self._vocabulary).subject, result, self.stats)
         try:
             while (case := self._register.take()) is not None:
-                triage.examine(case)
+                note = triage.examine(case)
+                if note is not None:
+                    self._notes.append(note)
+                triage.settle(case)
         except StoppedError:
             self._register.open.clear()
             self._register.waiting.clear()
@@ -132,7 +135,6 @@ class Alarms:
             self._artifacts,
             self._register,
             self.stats,
-            report=self._notes.append,
             doing=lambda text: None,
             preloads=self.options.preload,
         )

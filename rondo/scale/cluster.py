@@ -15,11 +15,11 @@ from typing import Any
 
 from rondo.campaign.corpora import check_folders, framework_folder
 from rondo.campaign.flags import CORPUS, FINDINGS
-from rondo.campaign.folder import CampaignError, join
+from rondo.campaign.folder import join
 from rondo.campaign.settings import UNLIMITED, Settings
 from rondo.campaign.status import Status
 from rondo.campaign.stop import Stop
-from rondo.errors import EXIT_OK, RondoError
+from rondo.errors import EXIT_OK, CampaignError, RondoError
 from rondo.scale.courier import Courier
 from rondo.scale.node import Node
 from rondo.scale.store import Store

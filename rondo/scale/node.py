@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from rondo.campaign.figures import last_figures
 from rondo.campaign.folder import MEMBERS
-from rondo.campaign.history import last_figures
 from rondo.scale.courier import Courier, Trade
 
 END_SECONDS = 30.0

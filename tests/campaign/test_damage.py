@@ -14,11 +14,12 @@ from rondo.campaign.corpora import Scope
 from rondo.campaign.disk import Disk
 from rondo.campaign.driver import Keeper, Progress
 from rondo.campaign.exchange import Exchange, Seen
-from rondo.campaign.folder import CampaignError, join
+from rondo.campaign.folder import join
 from rondo.campaign.keeper import SUM, Checkpoint, write_checkpoint
 from rondo.campaign.register import Register
 from rondo.campaign.settings import Settings
 from rondo.campaign.stop import Stop
+from rondo.errors import CampaignError
 from rondo.search.corpus import Corpus
 from rondo.search.mcmc import MarkovSampler
 from rondo.search.sampler import SearchState
@@ -149,12 +150,10 @@ def test_what_others_showed_first_is_claimed_once() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"corpora": 3}', b"\xff\xfe"])
 def test_damaged_settings_are_one_line(tmp_path: Path, content: bytes) -> None:
-    from rondo.campaign.folder import resume, resumed_settings
+    from rondo.campaign.folder import resume
 
     member = join(tmp_path)
     member.settings_file.write_bytes(content)
     member.close()
-    again = resume(tmp_path)
     with pytest.raises(CampaignError, match=r"settings\.json is damaged"):
-        resumed_settings(again, Settings(()), frozenset())
-    again.close()
+        resume(tmp_path, Settings(()), frozenset())

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rondo.campaign.folder import CampaignError, Member, join, members_of, resumed_settings
-from rondo.campaign.history import last_figures
+from rondo.campaign.figures import last_figures
+from rondo.campaign.folder import Member, join, members_of, resumed_settings
 from rondo.campaign.settings import Settings
 from rondo.cli import main
+from rondo.errors import CampaignError
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def saved(member: Member, **changed: object) -> None:
 
 def test_settings_come_back_as_they_were(member: Member) -> None:
     saved(member, timeout=7)
-    restored = resumed_settings(member, Settings(()), frozenset())
+    restored = resumed_settings(member.folder, Settings(()), frozenset())
     assert restored == Settings(
         (Path("corpus"),), campaign=Path("c"), openmetrics=Path("m"), timeout=7.0, resume=True
     )
@@ -53,7 +54,7 @@ def test_settings_come_back_as_they_were(member: Member) -> None:
 def test_a_setting_of_another_type_is_damage(member: Member, changed: dict[str, object]) -> None:
     saved(member, **changed)
     with pytest.raises(CampaignError, match=f"settings.json is damaged: {next(iter(changed))}"):
-        resumed_settings(member, Settings(()), frozenset())
+        resumed_settings(member.folder, Settings(()), frozenset())
 
 
 def test_members_are_numbers(member: Member) -> None:
@@ -70,6 +71,10 @@ def test_members_are_numbers(member: Member) -> None:
         ("", {}),
         ('{"exec\n', None),
         ("[1]\n", None),
+        ('{"executions": "many"}\n', None),
+        ('{"executions": 3, "seconds": "x"}\n', None),
+        ('{"executions": 3, "seconds": NaN}\n', None),
+        ('{"executions": 3}\n{"executions": 4.5}\n', {"executions": 3}),
     ],
 )
 def test_figures_that_cannot_be_read_are_no_zeros(

@@ -64,6 +64,12 @@ def checkpoint(folder: Path, member: int = 1) -> dict[str, object]:
     return record
 
 
+def counted(text: str) -> dict[str, str]:
+    """Return the final statistics but for those that a clock or a machine decides."""
+    timed = re.compile("seconds|per_sec|time_sec|rss")
+    return {name: value for name, value in statistics(text).items() if not timed.search(name)}
+
+
 def known_by(folder: Path) -> dict[str, object]:
     """Return what a checkpoint knows of the search, without times."""
     record = checkpoint(folder)
@@ -87,9 +93,7 @@ def test_a_continued_campaign_is_the_same_as_one_that_went_on(
     alarms = repr(known_by(tmp_path / "c")["alarms"])
     assert "call(several)" in alarms, "one alarm to the search, whichever operands differ"
     assert not re.search(r"call\(\w+,", alarms)
-    timed = re.compile("seconds|per_sec|time_sec|rss|triage")
-    for name, value in statistics(whole.stderr).items():
-        assert timed.search(name) or statistics(last.stderr)[name] == value, name
+    assert counted(last.stderr) == counted(whole.stderr)
 
 
 @pytest.mark.parametrize(("event", "times"), [("FIND", 1), ("NEW", 1), ("NEW", 40)])
@@ -123,11 +127,93 @@ def test_a_killed_campaign_loses_nothing_and_ends_as_if_nothing_had_been(
     assert before[1].items() <= kept.items()
     assert kept == corpus_in(tmp_path / "whole" / "corpus")
     assert known_by(tmp_path / "c") == known_by(tmp_path / "whole")
+    assert counted(last.stderr) == counted(whole.stderr)
     assert event in line
     if event == "FIND":
         name = line.split(" (")[0].split("FIND")[1].strip()
         assert name not in last.stderr, "a finding is reported once"
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_finding_that_was_filed_and_not_told_is_told_by_the_continued_campaign(
+    campaign: Callable[..., Completed],
+    environment: dict[str, str],
+    tmp_path: Path,
+    linked: bool,
+    workers: int,
+) -> None:
+    """Killed just before and just after the finding is in place."""
+    whole = campaign("-runs=150", folder="whole")
+    assert whole.returncode == 0
+    deadly = tmp_path / "deadly.py"
+    deadly.write_text(
+        "import os, sys\n"
+        "from rondo.campaign import artifacts\n"
+        "link = os.link\n"
+        "def killed(source, target):\n"
+        f"    if {linked}: link(source, target)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "artifacts.os.link = killed\n"
+        "from rondo.fuzz import main\n"
+        "sys.exit(main())\n"
+    )
+    begin = ("--framework", TOY, "-seed=7", SAFE, "-runs=150", f"-fork={workers}", *LIMITS)
+    first = subprocess.run(
+        [sys.executable, deadly, "--campaign=c", *begin],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert first.returncode == -signal.SIGKILL, first.stderr
+    assert "FIND" not in first.stderr
+    there = findings_in(tmp_path / "c" / "findings")
+    assert len(there) == linked
+    last = campaign("-runs=150", new=False)
+    assert last.returncode == 0, last.stderr
+    told = re.findall(r"FIND +(.*?) \(", last.stderr)
+    found = findings_in(tmp_path / "c" / "findings")
+    assert len({*told}) == len(told) == len(found) >= 1
+    assert there.items() <= found.items()
+    assert list((tmp_path / "c" / "findings" / "unconfirmed").glob("*")) == []
+    if workers == 1:
+        assert found == findings_in(tmp_path / "whole" / "findings")
+        assert counted(last.stderr) == counted(whole.stderr)
+
+
+def test_of_two_campaigns_the_one_that_is_meant_is_continued(
+    campaign: Callable[..., Completed], tmp_path: Path
+) -> None:
+    assert campaign("-runs=5").returncode == 0
+    assert campaign("-runs=6", "-seed=8").returncode == 0
+    done = campaign("-runs=9", "-seed=8", new=False)
+    assert done.returncode == 0, done.stderr
+    assert "Seed: 8" in done.stderr
+    assert "continued after 6 executions" in done.stderr
+    assert "continued after 5 executions" in campaign("-runs=9", new=False).stderr
+    assert "continued after 9 executions" in campaign(new=False).stderr, "both have done theirs"
+    done = campaign("-runs=9", "-seed=9", new=False)
+    assert done.returncode == 2
+    assert "error: seed was 7 and cannot change" in done.stderr
+
+
+def test_without_a_word_the_one_continues_that_has_not_done_its_runs(
+    campaign: Callable[..., Completed], environment: dict[str, str], tmp_path: Path
+) -> None:
+    assert campaign("-runs=5").returncode == 0
+    process = launch(tmp_path, environment, "--framework", TOY, "-seed=8", SAFE, "-runs=100000")
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("#8"):
+            break
+    process.kill()
+    process.communicate(timeout=30)
+    done = campaign("-max_total_time=1", new=False)
+    assert done.returncode == 0, done.stderr
+    assert "Seed: 8" in done.stderr
 
 
 def test_an_alarm_that_was_being_decided_when_the_driver_was_killed_is_decided(
@@ -183,7 +269,7 @@ def test_what_is_given_anew_replaces_what_it_excludes(tmp_path: Path) -> None:
     begun = [f"--campaign={tmp_path / 'c'}", "-fork=4", "-seed=0"]
     save_settings(replace(parse(begun)[0], seed=99), member)
     asked = [f"--campaign={tmp_path / 'c'}", "-workers=1", "-seed=0", "--resume"]
-    continued = resumed_settings(member, *parse(asked))
+    continued = resumed_settings(member.folder, *parse(asked))
     member.close()
     assert continued.slots == 1
     assert continued.seed == 99, "0 asks for any"
