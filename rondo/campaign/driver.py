@@ -199,7 +199,9 @@ class Campaign:
             if not isinstance(other, FULL):
                 raise other
         if full:
-            raise DiskFullError(f"stopped, the disk is full: {full[0]}")
+            told = any(isinstance(each, DiskFullError) for each in full)
+            why = "the disk is full" if told else "nothing can be written"
+            raise DiskFullError(f"stopped, {why}: {full[0]}")
         if self._failures:
             raise self._failures[0]
 

@@ -6,6 +6,7 @@ Result. That a worker serves a batch, is replaced after an alarm, or died, is de
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from rondo._native.lines import LineStore
@@ -30,8 +31,9 @@ over a batch, and the sequence that happened to come next must not be blamed for
 
 KILLS_BELIEVED = 3
 """A worker killed by nobody we know of, so many times over one sequence, was killed by it."""
-LOSSES_BORNE = 2
-"""The server may be lost once in an execution; twice in a row is a fault of the machine."""
+LOSSES_BORNE = 4
+"""The server may be lost that often but once in one execution: kills that have nothing to do with
+it fall together now and then, since a lost server takes seconds to come back."""
 
 
 @dataclass
@@ -148,10 +150,11 @@ class Executor:
                 losses += 1
                 if losses == LOSSES_BORNE:
                     raise WorkerError(
-                        f"the server of the workers was lost twice: {error}"
+                        f"the server of the workers was lost {losses} times: {error}"
                     ) from None
                 self._worker = None
-                self.server.restart(generation)
+                with suppress(ServerLostError):  # the next try finds it gone
+                    self.server.restart(generation)
 
     def _once(self, data: bytes, *, fresh: bool) -> Result:
         worker = self._fork() if fresh else self._take()

@@ -328,7 +328,11 @@ class Server:
         # live as long as the server: a slot that restarts one may end before the campaign does.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="starter")
         self.trees: tuple[str, ...] = ()
-        self.vocabulary: Vocabulary = self._start()
+        try:
+            self.vocabulary: Vocabulary = self._start()
+        except ServerLostError as error:
+            self.close()
+            raise WorkerError(f"{framework} could not be loaded: {error}") from None
 
     def fork(self) -> Worker:
         """Return a new worker, not yet ready. Raises ServerLostError."""
@@ -358,7 +362,10 @@ class Server:
         return self.restarts
 
     def restart(self, lost: int) -> None:
-        """Replace the server of generation `lost`, unless another slot has done so."""
+        """Replace the server of generation `lost`, unless another slot has done so.
+
+        Raises ServerLostError when somebody killed the new one before it was there.
+        """
         if lost != self.generation:
             return
         self.restarts += 1
@@ -429,6 +436,9 @@ class Server:
             hello = wire.receive(ours)
         except wire.WireError as error:
             said = self._log.read_text(errors="replace").strip().rpartition("\n")[2]
+            self._stop()
+            if self._process.returncode == -signal.SIGKILL:
+                raise ServerLostError("the server was killed while it loaded") from None
             self.close()
             raise WorkerError(f"{self.framework} could not be loaded: {said or error}") from None
         if "error" in hello:

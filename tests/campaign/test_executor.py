@@ -196,7 +196,23 @@ def test_a_killed_server_is_restarted_and_the_sequence_run_again(executor: Execu
     assert executor.server.restarts == 2
 
 
-def test_a_server_that_is_lost_again_at_once_is_given_up(
+def test_a_server_that_is_killed_while_it_loads_is_started_once_more(
+    executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait, kills = executor.server._wait_for_hello, iter([True, False])
+
+    def killed_first() -> None:
+        if next(kills):
+            os.kill(executor.server._process.pid, signal.SIGKILL)
+        wait()
+
+    monkeypatch.setattr(executor.server, "_wait_for_hello", killed_first)
+    os.kill(executor.server._process.pid, signal.SIGKILL)
+    assert executor.run(STALE).verdict == "stateful"
+    assert executor.server.restarts == 2
+
+
+def test_a_server_that_is_lost_again_and_again_is_given_up(
     executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     restart = executor.server.restart
@@ -207,7 +223,7 @@ def test_a_server_that_is_lost_again_at_once_is_given_up(
 
     monkeypatch.setattr(executor.server, "restart", restart_and_lose)
     os.kill(executor.server._process.pid, signal.SIGKILL)
-    with pytest.raises(WorkerError, match="lost twice"):
+    with pytest.raises(WorkerError, match="lost 4 times"):
         executor.run(HARMLESS)
 
 
