@@ -13,6 +13,8 @@ from rondo.frameworks.registry import is_installed, load_framework
 if not is_installed("paddle"):
     pytest.skip("paddle is not installed", allow_module_level=True)
 
+from rondo.campaign.executor import Executor
+from rondo.campaign.pool import Limits, Server
 from rondo.frameworks.paddle.kinds import BAKED, SIDE_EFFECT
 from rondo.oracle.result import Result
 from rondo.oracle.run import Settings, execute
@@ -173,9 +175,17 @@ def test_side_effects_of_compiling_ahead_are_those_of_a_program(name: str) -> No
     assert judged(writer).verdict == "documented"
 
 
+@pytest.mark.slow
 def test_what_eager_has_no_kernel_for_is_not_comparable() -> None:
+    """Where the CPU has no instructions for the type, compiled code aborts the whole process."""
     writer = Writer(VOCABULARY, "identity", "user_hook").call(dtype="bfloat16")
-    assert judged(writer).verdict == "not comparable"
+    server = Server("paddle")
+    try:
+        result = Executor(server, Limits(), 1, lambda: None).run(encode(writer.sequence()))
+    finally:
+        server.close()
+    died = [(alarm.identity.place, alarm.identity.exception) for alarm in result.alarms]
+    assert (result.verdict, died) in [("not comparable", []), ("died", [("retained", "SIGABRT")])]
 
 
 @pytest.mark.skipif(VERSION != "3.3.1", reason="a fault of this version")
