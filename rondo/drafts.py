@@ -2,7 +2,8 @@
 
 The key insight: a file that is whole or absent is written under another name first, and a process
 that is killed leaves that behind. Nobody but its writer may touch a draft, so its name holds the
-machine and the process; once that one is gone, whoever opens the folder next takes it away.
+machine and the process; once that one is gone, whoever opens the folder next takes it away. The
+same holds for temporary folders.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -18,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 NAME = re.compile(r"\..+\.(?P<host>[0-9a-f]{8})-(?P<pid>\d+)\.[0-9a-f]{8}")
+FOLDER = re.compile(r"rondo-(?P<host>[0-9a-f]{8})-(?P<pid>\d+)-.+")
 LONGEST = 64
 
 
@@ -33,6 +37,11 @@ def _lives(pid: int) -> bool:
     except PermissionError:  # somebody else's
         pass
     return True
+
+
+def _is_left(name: re.Match[str] | None) -> bool:
+    """Tell whether a name is one of this machine whose process is gone."""
+    return bool(name and name["host"] == _host() and not _lives(int(name["pid"])))
 
 
 def draft_of(path: Path) -> Path:
@@ -61,6 +70,16 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
+def temporary_folder() -> Path:
+    """Return a new private folder, after taking away those of ours whose makers are gone."""
+    for path in Path(tempfile.gettempdir()).glob(f"rondo-{_host()}-*"):
+        if _is_left(FOLDER.fullmatch(path.name)):
+            with suppress(OSError):
+                if path.lstat().st_uid == os.getuid():
+                    shutil.rmtree(path, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"rondo-{_host()}-{os.getpid()}-"))
+
+
 def sweep(folder: Path) -> int:
     """Take away drafts in `folder` and its subfolders whose writers are gone; return how many.
 
@@ -68,8 +87,7 @@ def sweep(folder: Path) -> int:
     """
     swept = 0
     for path in (*folder.glob(".*"), *folder.glob("*/.*")):
-        found = NAME.fullmatch(path.name)
-        if found and found["host"] == _host() and not _lives(int(found["pid"])):
+        if _is_left(NAME.fullmatch(path.name)):
             with suppress(OSError):
                 path.unlink()
                 swept += 1

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import pytest
+
 from rondo.campaign.artifacts import Artifacts
-from rondo.drafts import draft_of, sweep
+from rondo.drafts import draft_of, sweep, temporary_folder
 from rondo.findings.reproducer import write_atomically
 
 LEAVE = """
@@ -35,3 +39,19 @@ def test_only_drafts_of_the_dead_go(tmp_path: Path) -> None:
     assert not above.exists()
     assert {*kept.parent.iterdir()} == {kept, living, foreign, other}
     assert sweep(tmp_path) == 0
+
+
+def test_temporary_folders_of_the_dead_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    make = "from rondo.drafts import temporary_folder; print(temporary_folder())"
+    command = [sys.executable, "-c", make]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    dead = Path(done.stdout.strip())
+    (dead / "caches").mkdir()
+    ours = temporary_folder()
+    other = tmp_path / dead.name.replace(dead.name.split("-")[1], "0" * 8)
+    other.mkdir()
+    assert not dead.exists()
+    again = temporary_folder()
+    assert {*tmp_path.iterdir()} == {ours, other, again}

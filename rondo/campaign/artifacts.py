@@ -7,21 +7,20 @@
 
 The key insight: a bucket follows from its reproducer alone, so the folder is the register of what
 is known. Two campaigns can share it, and the second does not report again what the first did.
-
-A campaign that may be killed notes in a log of its own what it is about to file. What is in that
-log and not in its checkpoint was filed and not told: to the continued campaign, which meets it
-again, it is unknown and its own.
+A campaign that can be continued has `filings`, which say what is its own.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
+from rondo.campaign.filings import Filings
+from rondo.campaign.status import FindingNote
 from rondo.drafts import draft_of, sweep
 from rondo.errors import ArtifactError, ReproducerError
 from rondo.findings import reproducer as files
@@ -49,28 +48,7 @@ class Artifacts:
         except OSError as error:
             raise ArtifactError(f"cannot write into {folder}: {error.strerror or error}") from None
         sweep(folder)
-        self.log: Path | None = None
-        self._untold: set[str] = set()
-
-    def continue_from(self, log: Path, told: Set[str]) -> None:
-        """Take what `log` names for unknown, but for the buckets named `told`.
-
-        A line is a bucket's name and the number of the file that was to become its reproducer:
-        where another campaign's is in its place, that one tells of it. Raises ArtifactError.
-        """
-        try:
-            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise ArtifactError(f"cannot read {log}: {error.strerror}") from None
-        for line in lines:
-            name, _, number = line.rpartition(" ")
-            if name in told:
-                continue
-            with suppress(OSError):  # killed before it was in place
-                if str((self.folder / name / REPRODUCER).stat().st_ino) == number:
-                    self._untold.add(name)
+        self.filings: Filings | None = None
 
     def path(self, bucket: Bucket) -> Path:
         """Return where the reproducer of `bucket` lies, or would."""
@@ -82,26 +60,27 @@ class Artifacts:
         Linking a whole file into place fails where there is one, so of several campaigns that
         share the folder exactly one reports a bug. A damaged file is nobody's report.
         """
-        path = self.path(bucket)
+        path, ours = self.path(bucket), False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             draft = draft_of(path)
             try:
                 files.save(reproducer, draft)
-                if self.log is not None:
-                    with self.log.open("a", encoding="utf-8") as log:
-                        log.write(f"{bucket.name} {draft.stat().st_ino}\n")
+                if self.filings is not None:
+                    ours = self.filings.is_left(bucket.name, path)
+                    self.filings.file(bucket.name, draft.read_bytes())
                 try:
                     os.link(draft, path)
                 except FileExistsError:
-                    if bucket.name not in self._untold and self._holds_a_finding(path):
+                    if not ours and self._holds_a_finding(path):
+                        if self.filings is not None:
+                            self.filings.lose(bucket.name)
                         return path, False
                     os.replace(draft, path)
             finally:
                 draft.unlink(missing_ok=True)
         except OSError as error:
             raise ArtifactError(f"cannot write {path}: {error.strerror or error}") from None
-        self._untold.discard(bucket.name)
         return path, True
 
     @staticmethod
@@ -115,10 +94,11 @@ class Artifacts:
     def buckets(self, vocabulary: Vocabulary, *, besides: Collection[str] = ()) -> Iterator[Bucket]:
         """Yield the buckets that are there already, but for those whose names are `besides`.
 
-        What cannot be read, or was never told, is not known.
+        What cannot be read is not known, nor is what a killed driver left half done.
         """
         for path in sorted(self.folder.glob(f"*/{REPRODUCER}")):
-            if path.parent.name in besides or path.parent.name in self._untold:
+            name = path.parent.name
+            if name in besides or (self.filings and self.filings.is_left(name, path)):
                 continue
             try:
                 found = files.load(path)
@@ -126,6 +106,20 @@ class Artifacts:
                 continue
             if found.framework == vocabulary.framework:
                 yield bucket_of(found.identity, decode(found.data, vocabulary))
+
+    def untold(self, vocabulary: Vocabulary, execution: int) -> Iterator[FindingNote]:
+        """Yield what a killed driver's last checkpoint remembers and the driver did not tell."""
+        for path in self.filings.untold(self.folder, REPRODUCER) if self.filings else ():
+            with suppress(ReproducerError):
+                found = files.load(path)
+                sequence = decode(found.data, vocabulary)
+                yield FindingNote(
+                    bucket=str(bucket_of(found.identity, sequence)),
+                    path=str(path),
+                    steps=len(sequence.steps),
+                    execution=execution,
+                    shortened=found.minimal or found.data != found.original,
+                )
 
     def keep(self, kind: str, data: bytes, note: str = "") -> Path:
         """Keep `data` in the subfolder `kind` with `note` beside it; return its path."""
@@ -147,8 +141,11 @@ class Artifacts:
     def forget(self, kind: str, data: bytes) -> None:
         """Take away what `keep` wrote, if it did."""
         path = self._place(kind, data)
-        path.unlink(missing_ok=True)
-        path.with_suffix(".txt").unlink(missing_ok=True)
+        try:
+            path.unlink(missing_ok=True)
+            path.with_suffix(".txt").unlink(missing_ok=True)
+        except OSError as error:
+            raise ArtifactError(f"cannot remove {path}: {error.strerror or error}") from None
 
     def _place(self, kind: str, data: bytes) -> Path:
         return self.folder / kind / f"{blake2b(data, digest_size=8).hexdigest()}.seq"

@@ -64,7 +64,8 @@ class Disk:
     def release(self) -> None:
         """Take the file away that was kept for the end."""
         if self._reserve is not None:
-            self._reserve.unlink(missing_ok=True)
+            with suppress(OSError):
+                self._reserve.unlink(missing_ok=True)
 
 
 def free_bytes(folder: Path) -> int | None:

@@ -16,6 +16,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from rondo.campaign.artifacts import FAULTS, FLAKY, UNCONFIRMED, Artifacts
 from rondo.campaign.disk import Disk, DiskFullError
@@ -161,6 +162,8 @@ class Campaign:
             for slot in self.slots[1:]
         ]
         started = []
+        for note in self.artifacts.untold(self.vocabulary, self.stats.executions):
+            self._tell(note)
         try:
             self.keeper.begin(self)
         except FULL as failure:
@@ -372,11 +375,20 @@ class Campaign:
     # -------------------------------------------------------------------------------------- status
 
     def _report(self, note: FindingNote) -> None:
-        """Tell of a finding once a killed campaign would remember that it did."""
+        """Tell of a finding once a checkpoint remembers it, or none can be written."""
         try:
             self.keeper.save(self)
         finally:
-            self.status.finding(note, self.snapshot())
+            self._tell(note)
+
+    def _tell(self, note: FindingNote) -> None:
+        """Say it, unless this campaign did before it was killed: noted first, so never twice."""
+        filings, name = self.artifacts.filings, Path(note.path).parent.name
+        if filings is not None:
+            if filings.was_told(name):
+                return
+            filings.tell(name)
+        self.status.finding(note, self.snapshot())
 
     def _say(self, slot: Slot, text: str) -> None:
         """Show what is being done; with several slots, what is out of the ordinary."""

@@ -126,10 +126,16 @@ class Executor:
 
     def start(self) -> None:
         """Fork the first worker, so that a faulty preload is told before anything else."""
-        try:
-            self._worker = self._fork()
-        except (ServerLostError, WorkerKilledError) as error:
-            raise WorkerError(f"no worker could be started: {error}") from None
+        for left in reversed(range(LOSSES_BORNE)):
+            generation = self.server.generation
+            try:
+                self._worker = self._fork()
+                return
+            except (ServerLostError, WorkerKilledError) as error:
+                if not left:
+                    raise WorkerError(f"no worker could be started: {error}") from None
+                if isinstance(error, ServerLostError):
+                    self._replace_server(generation)
 
     def _retrying(self, data: bytes, *, fresh: bool) -> Result:
         """Run `data` again when its worker or the server was taken away: no fault of `data`.
@@ -153,8 +159,12 @@ class Executor:
                         f"the server of the workers was lost {losses} times: {error}"
                     ) from None
                 self._worker = None
-                with suppress(ServerLostError):  # the next try finds it gone
-                    self.server.restart(generation)
+                self._replace_server(generation)
+
+    def _replace_server(self, lost: int) -> None:
+        """Start another one; if that is killed while it loads, the next try finds it gone."""
+        with suppress(ServerLostError):
+            self.server.restart(lost)
 
     def _once(self, data: bytes, *, fresh: bool) -> Result:
         worker = self._fork() if fresh else self._take()

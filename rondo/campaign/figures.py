@@ -7,7 +7,6 @@ a last line that is cut off is one that is being written.
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,9 @@ from rondo.errors import CampaignError
 
 COLUMNS = ("executions", "behaviours", "lines", "corpus", "findings", "alarms", "flaky")
 """Figures that tables show: whole numbers, all of them."""
+
+LONGEST = 1e12
+"""Seconds that no campaign takes; infinity, and what is no number, take no less."""
 
 
 def last_figures(path: Path) -> dict[str, Any]:
@@ -29,7 +31,7 @@ def last_figures(path: Path) -> dict[str, Any]:
     for line in reversed(text.splitlines()):
         try:
             figures = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(figures, dict) and _are_numbers(figures):
             return figures
@@ -42,6 +44,6 @@ def _are_numbers(figures: dict[str, Any]) -> bool:
     seconds = figures.get("seconds", 0)
     return (
         type(seconds) in (int, float)
-        and math.isfinite(seconds)
+        and abs(seconds) < LONGEST
         and all(type(figures.get(name, 0)) is int for name in COLUMNS)
     )

@@ -22,13 +22,14 @@ import fcntl
 import json
 import math
 import os
+import time
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import IO, Any, get_type_hints
 
 from rondo.campaign.figures import last_figures
-from rondo.campaign.flags import CORPUS, FINDINGS
+from rondo.campaign.flags import CORPUS, FINDINGS, LIBFUZZER_FLAGS, OWN_FLAGS
 from rondo.campaign.settings import UNLIMITED, Settings
 from rondo.drafts import sweep
 from rondo.errors import CampaignError
@@ -126,11 +127,11 @@ def members_of(campaign: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.name))
 
 
-def _locked(folder: Path) -> IO[bytes] | None:
+def _locked(folder: Path, *, kind: int = fcntl.LOCK_EX) -> IO[bytes] | None:
     """Return the open lock of `folder`, None when its process lives."""
     lock = open(folder / LOCK, "ab")  # noqa: SIM115 (held for as long as the process lives)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, kind | fcntl.LOCK_NB)
     except OSError:
         lock.close()
         return None
@@ -140,7 +141,7 @@ def _locked(folder: Path) -> IO[bytes] | None:
 def is_running(folder: Path) -> bool:
     """Tell whether the member of `folder` is at work."""
     try:
-        lock = _locked(folder)
+        lock = _locked(folder, kind=fcntl.LOCK_SH)
     except OSError:
         return False
     if lock is None:
@@ -148,6 +149,14 @@ def is_running(folder: Path) -> bool:
     lock.close()
     return False
 
+
+PARSERS = {flag.field: flag.parse for flag in (*LIBFUZZER_FLAGS.values(), *OWN_FLAGS.values())}
+DEFAULTS = {each.name: each.default for each in fields(Settings)}
+LOOKS, LOOK_SECONDS = 10, 0.02
+"""How often, and how far apart, it is looked whether a lock is held before that is believed."""
+
+SHOWN = 40
+"""Characters of a value that cannot be one that are shown."""
 
 AUTOMATIC = {"seed": 0, "device": "auto"}
 """Settings that leave the choice to us, and are written down as what was chosen."""
@@ -176,34 +185,51 @@ def join(campaign: Path) -> Member:
 def resume(campaign: Path, asked: Settings, given: frozenset[str]) -> tuple[Member, Settings]:
     """Return a member that is not at work, and what it goes on with.
 
-    The first that agrees with what was `given` and has not done its -runs; where all that agree
-    have, the first of those. Raises CampaignError when there is none.
+    Of those that agree with what was `given` the first one that began from the same folders and has
+    not done its -runs; where there is none such, one that began from others, or one that is done.
+    Raises CampaignError when none agrees, and when one is damaged: it may be the one that is meant.
     """
     there = [path for path in members_of(campaign) if (path / SETTINGS).is_file()]
     if not there:
         raise CampaignError(f"{campaign} holds no campaign to continue; leave --resume out")
     sweep(campaign / MEMBERS)
-    fitting: list[tuple[bool, Path, Settings]] = []
+    fitting: list[tuple[tuple[bool, bool], Path, Settings]] = []
     refusals: list[CampaignError] = []
     for folder in there:
+        before = stored_settings(folder)
         try:
-            settings = resumed_settings(folder, asked, given)
+            settings = _continued(before, asked, given)
         except CampaignError as refusal:
-            if not is_running(folder):
-                refusals.append(refusal)
+            refusals.append(refusal)
         else:
-            fitting.append((_is_done(folder, settings), folder, settings))
+            strange = "corpora" in given and _seeds(asked) != _seeds(before)
+            fitting.append(((strange, _is_done(folder, settings)), folder, settings))
     for _, folder, settings in sorted(fitting, key=lambda each: each[0]):
         try:
-            lock = _locked(folder)
+            lock = _locked_in_time(folder)
         except OSError as error:
-            refusals.append(CampaignError(f"cannot open {folder / LOCK}: {error.strerror}"))
-            continue
+            raise CampaignError(f"cannot open {folder / LOCK}: {error.strerror}") from None
         if lock is not None:
             return Member(folder, lock), settings
-    if refusals:
+    if not fitting:
         raise refusals[0]
-    raise CampaignError(f"all campaigns of {campaign} are running; one without --resume joins them")
+    raise CampaignError(
+        f"every campaign of {campaign} that this could continue is running; "
+        "one without --resume joins them"
+    )
+
+
+def _seeds(settings: Settings) -> tuple[Path, ...]:
+    return tuple(path.resolve() for path in settings.corpora[1:])
+
+
+def _locked_in_time(folder: Path) -> IO[bytes] | None:
+    """Return the lock as `_locked` does; somebody may be looking just now whether it is held."""
+    for _ in range(LOOKS):
+        if lock := _locked(folder):
+            return lock
+        time.sleep(LOOK_SECONDS)
+    return None
 
 
 def _is_done(folder: Path, settings: Settings) -> bool:
@@ -211,7 +237,9 @@ def _is_done(folder: Path, settings: Settings) -> bool:
     if settings.total_runs == UNLIMITED:
         return False
     with suppress(CampaignError):
-        return int(last_figures(folder / STATS).get("executions", 0)) >= settings.total_runs
+        # Seeds run however small the number is, so one without any execution is not done.
+        executions = int(last_figures(folder / STATS).get("executions", 0))
+        return executions >= max(settings.total_runs, 1)
     return False
 
 
@@ -229,22 +257,26 @@ def save_settings(settings: Settings, member: Member) -> None:
     write_atomically(member.settings_file, (json.dumps(data, indent=1) + "\n").encode())
 
 
-def resumed_settings(folder: Path, asked: Settings, given: frozenset[str]) -> Settings:
-    """Return the settings of the member of `folder`, with those `given` anew that may change.
-
-    The command that began it, with --resume added, continues it. The folder may have been moved
-    meanwhile: where it is now, is what `asked` says.
-
-    Raises CampaignError where another would make it a different campaign, or the file is damaged.
-    """
+def stored_settings(folder: Path) -> Settings:
+    """Return what the member of `folder` was asked for. Raises CampaignError when it is damaged."""
     path = folder / SETTINGS
     try:
         data = json.loads(path.read_text())
         hints = get_type_hints(Settings)
         values = {n: _restored(n, value, hints[n]) for n, value in data.items() if n in hints}
-        before = Settings(**values)
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise CampaignError(f"{path} is damaged: {error}") from None
+        return Settings(**values)
+    except (OSError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as no:
+        raise CampaignError(f"{path} is damaged: {no}") from None
+
+
+def _continued(before: Settings, asked: Settings, given: frozenset[str]) -> Settings:
+    """Return the settings `before`, with those `given` anew that may change.
+
+    The command that began it, with --resume added, continues it. The folder may have been moved
+    meanwhile: where it is now, is what `asked` says.
+
+    Raises CampaignError where another would make it a different campaign.
+    """
     now = {name: getattr(asked, name) for name in given}
     if "preloads" in now:
         now["preloads"] = tuple(map(os.path.abspath, asked.preloads))
@@ -260,11 +292,19 @@ def resumed_settings(folder: Path, asked: Settings, given: frozenset[str]) -> Se
     if before.campaign is not None and asked.campaign is not None:
         loose["artifact_prefix"] = asked.artifact_prefix
         loose["corpora"] = (asked.campaign / CORPUS, *before.corpora[1:])
-    return Settings(**{**values, "resume": True, **loose})
+    return replace(before, **{"resume": True, **loose})
 
 
 def _restored(name: str, value: Any, hint: Any) -> Any:
-    """Return a setting as it was before it became JSON. Raises TypeError where it cannot be one."""
+    """Return a setting as it was before it became JSON.
+
+    Raises TypeError where it cannot be one, also where the command line would not take it.
+    """
+    if value != DEFAULTS[name] and name in PARSERS and type(value) in (int, float, str):
+        try:
+            PARSERS[name](str(value))
+        except ValueError as error:
+            raise TypeError(f"{name} cannot be {str(value)[:SHOWN]!r}: {error}") from None
     if hint == tuple[Path, ...] and _is_texts(value):
         return tuple(map(Path, value))
     if hint == tuple[str, ...] and _is_texts(value):

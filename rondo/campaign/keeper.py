@@ -34,7 +34,7 @@ from rondo.search.behaviour import BehaviourLedger
 from rondo.search.corpus import Corpus, Entry
 from rondo.search.sampler import Sampler, SearchState
 from rondo.sequences.blocks import BlockLibrary
-from rondo.sequences.codec import CodecError, decode_strict
+from rondo.sequences.codec import CodecError, decode_strict, encode
 from rondo.sequences.distribution import SequenceDistribution
 from rondo.sequences.vocabulary import Vocabulary
 
@@ -81,7 +81,7 @@ class FolderKeeper(Keeper):
             self.exchange.publish()
         taken = self.exchange.take()
         if taken:
-            campaign.status.info(f"{taken} sequences came from other campaigns")
+            campaign.status.info(f"{taken} sequences taken over from the corpus folder")
         for name in sorted(self.exchange.damaged - known):
             campaign.status.info(f"corpus file {name} is damaged and left alone")
 
@@ -243,6 +243,7 @@ def revisits(artifacts: Artifacts, progress: Progress, vocabulary: Vocabulary) -
     Those that the checkpoint has decided are taken away: the driver came no more to it.
     """
     known = {case.data for case in progress.register.undecided()}
+    known.update(encode(job.sequence) for job in progress.waiting)
     decided = {(str(identity), *where) for identity, *where in progress.register.met}
     jobs = []
     for path in sorted((artifacts.folder / UNCONFIRMED).glob("*.seq")):

@@ -15,8 +15,9 @@ from rondo.campaign.corpora import Scope, open_corpus
 from rondo.campaign.disk import Disk
 from rondo.campaign.driver import Job, Keeper, Progress
 from rondo.campaign.exchange import Exchange, Seen
+from rondo.campaign.filings import Filings
 from rondo.campaign.flags import CORPUS
-from rondo.campaign.folder import Member, join, resume, save_settings
+from rondo.campaign.folder import Member, join, resume, save_settings, stored_settings
 from rondo.campaign.keeper import Checkpoint, FolderKeeper, revisits
 from rondo.campaign.settings import Settings
 from rondo.search.corpus import Corpus
@@ -84,11 +85,13 @@ def _continued(
     sampler = _sampler(settings, scope, state)
     progress, seen = checkpoint.restore(sampler, state)
     info(f"continued after {progress.stats.executions} executions")
-    artifacts.continue_from(member.filed, {bucket.name for bucket in progress.register.buckets})
+    remembered = {bucket.name for bucket in progress.register.buckets}
+    artifacts.filings = Filings(member.filed, remembered)
     again = revisits(artifacts, progress, scope.vocabulary)
     # One worker that hears from nobody repeats what came after the checkpoint, and so meets them
     # again by itself, at the same place; others may not.
-    if settings.slots > 1 or member.siblings():
+    slots = max(settings.slots, stored_settings(member.folder).slots)
+    if slots > 1 or member.siblings():
         _take_up(progress, again, info)
     return Opened(state, sampler, progress, seen)
 
@@ -97,7 +100,8 @@ def _take_up(progress: Progress, undecided: list[Job], info: Callable[[str], Non
     """Have the alarms looked into first that a killed driver left undecided."""
     progress.waiting.extendleft(reversed(undecided))
     if undecided:
-        info(f"{len(undecided)} alarms are still to be decided")
+        count = len(undecided)
+        info(f"{count} {'alarm is' if count == 1 else 'alarms are'} still to be decided")
 
 
 def _sampler(settings: Settings, scope: Scope, state: SearchState) -> Sampler:
@@ -120,7 +124,7 @@ def open_keeper(
     save_settings(settings, member)
     if settings.slots == 1:
         opened.state.corpus.written = member.written
-    artifacts.log = member.filed
+    artifacts.filings = artifacts.filings or Filings(member.filed)
     exchange = Exchange(
         settings.campaign / CORPUS,
         member,

@@ -14,7 +14,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -36,6 +35,7 @@ from rondo.campaign.processes import (
     resume_group,
 )
 from rondo.campaign.turns import Turns
+from rondo.drafts import temporary_folder
 from rondo.errors import PreloadError, RondoError, WorkerError
 from rondo.frameworks.base import CPU
 from rondo.oracle.result import Result
@@ -320,7 +320,7 @@ class Server:
         self.device_limit_mb = device_limit_mb
         self.framework = framework
         self.preloads = tuple(os.path.abspath(path) for path in preloads)
-        self.folder = Path(tempfile.mkdtemp(prefix="rondo-"))
+        self.folder = temporary_folder()
         self.restarts = 0
         """How often it was lost and replaced."""
         self._workers: set[Worker] = set()

@@ -14,9 +14,10 @@ slot's way from an alarm to a finding.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os.path import basename
 
 from rondo.campaign.artifacts import FLAKY, UNCONFIRMED, Artifacts
@@ -50,6 +51,31 @@ HANG_SHARE, LEAST_HANG = 0.25, 1.0
 enough, but not less than so many seconds: fresh processes show the short form with all of it."""
 
 
+@dataclass
+class Tally:
+    """What one case adds to the counters, once it is decided.
+
+    What was begun and not decided is done again by a continued campaign, and counts then.
+    """
+
+    triage_runs: int = 0
+    confirmed: int = 0
+    flaky: int = 0
+    known: int = 0
+    findings: Counter[str] = field(default_factory=Counter)
+    barren: list[Identity] = field(default_factory=list)
+
+    def add_to(self, stats: Stats, register: Register) -> None:
+        """Count."""
+        stats.triage_runs += self.triage_runs
+        stats.confirmed += self.confirmed
+        stats.flaky += self.flaky
+        stats.known += self.known
+        stats.findings += self.findings.total()
+        stats.findings_by_verdict.update(self.findings)
+        register.barren.update(self.barren)
+
+
 def _is_hang(identity: Identity) -> bool:
     return identity.verdict == DIED and identity.effect == Cause.TIMEOUT.value
 
@@ -70,6 +96,7 @@ class Triage:
     doing: Callable[[str], None]
     preloads: tuple[str, ...] = ()
     _leaked: bool = False
+    _tally: Tally = field(default_factory=Tally)
     _note: FindingNote | None = None
 
     def examine(self, case: Case) -> FindingNote | None:
@@ -84,11 +111,12 @@ class Triage:
         verdict = case.alarm.identity.verdict
         self.executor.always_reset = verdict == Verdict.MASKED.value
         self._leaked = verdict == Verdict.LEAKED.value
-        self._note = None
+        self._tally, self._note = Tally(), None
         try:
             decided = self._decide(case)
         finally:
             self.executor.always_reset = self._leaked = False
+        self._tally.add_to(self.stats, self.register)
         if decided:
             self.register.met.add(case.key)
         self.register.close(case)
@@ -102,7 +130,7 @@ class Triage:
     def _decide(self, case: Case) -> bool:
         """Return whether `case` is a bug, known or new, and no chance event."""
         if self._known(case):
-            self.stats.known += 1
+            self._tally.known += 1
             return True
         # On disk for as long as nobody has decided it, whatever ends the driver.
         self.artifacts.keep(UNCONFIRMED, case.data, f"{case.alarm.identity}\n")
@@ -135,11 +163,11 @@ class Triage:
         if not _is_hang(identity) or self._hangs_for_long(data, identity):
             confirmed = self._shown_twice(data, identity)
         if confirmed is None:
-            self.stats.flaky += 1
-            self.register.barren[identity] += 1
+            self._tally.flaky += 1
+            self._tally.barren.append(identity)
             self.artifacts.keep(FLAKY, data, f"{identity}\n")
         else:
-            self.stats.confirmed += 1
+            self._tally.confirmed += 1
         return confirmed
 
     def _shorten_and_file(self, data: bytes, alarm: Alarm, confirmed: Result) -> None:
@@ -210,7 +238,7 @@ class Triage:
 
     def _run(self, data: bytes, *, fresh: bool = False) -> Result:
         """Execute `data` outside the search. A fault shows nothing, like any agreement."""
-        self.stats.triage_runs += 1
+        self._tally.triage_runs += 1
         try:
             if self._leaked:
                 return measure(data, self.executor.run_fresh_as, self.vocabulary)
@@ -259,8 +287,7 @@ class Triage:
         if not ours:
             self._count_known(identity)
             return
-        self.stats.findings += 1
-        self.stats.findings_by_verdict[identity.verdict] += 1
+        self._tally.findings[identity.verdict] += 1
         self._note = FindingNote(
             bucket=str(bucket),
             path=str(path),
@@ -270,8 +297,8 @@ class Triage:
         )
 
     def _count_known(self, identity: Identity) -> None:
-        self.stats.known += 1
-        self.register.barren[identity] += 1
+        self._tally.known += 1
+        self._tally.barren.append(identity)
 
     def _ask_environment(self) -> None:
         """Learn the framework's environment once; there may be no time left to ask."""

@@ -148,7 +148,9 @@ def test_what_others_showed_first_is_claimed_once() -> None:
     corpus.check_invariants()
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"corpora": 3}', b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"corpora": 3}', b"\xff\xfe", b"[" * 200_000]
+)
 def test_damaged_settings_are_one_line(tmp_path: Path, content: bytes) -> None:
     from rondo.campaign.folder import resume
 

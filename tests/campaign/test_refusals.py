@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rondo.campaign.figures import last_figures
-from rondo.campaign.folder import Member, join, members_of, resumed_settings
+from rondo.campaign.folder import Member, join, members_of, stored_settings
 from rondo.campaign.settings import Settings
 from rondo.cli import main
 from rondo.errors import CampaignError
@@ -29,9 +29,9 @@ def saved(member: Member, **changed: object) -> None:
 
 def test_settings_come_back_as_they_were(member: Member) -> None:
     saved(member, timeout=7)
-    restored = resumed_settings(member.folder, Settings(()), frozenset())
+    restored = stored_settings(member.folder)
     assert restored == Settings(
-        (Path("corpus"),), campaign=Path("c"), openmetrics=Path("m"), timeout=7.0, resume=True
+        (Path("corpus"),), campaign=Path("c"), openmetrics=Path("m"), timeout=7.0
     )
 
 
@@ -48,13 +48,18 @@ def test_settings_come_back_as_they_were(member: Member) -> None:
         {"corpora": [1]},
         {"backends": {"eager": 1}},
         {"campaign": 3},
+        {"sampler": "nope"},
+        {"batch": -1},
+        {"timeout": -1},
+        {"timeout": 10**400},
+        {"seed": -1},
     ],
     ids=str,
 )
 def test_a_setting_of_another_type_is_damage(member: Member, changed: dict[str, object]) -> None:
     saved(member, **changed)
     with pytest.raises(CampaignError, match=f"settings.json is damaged: {next(iter(changed))}"):
-        resumed_settings(member.folder, Settings(()), frozenset())
+        stored_settings(member.folder)
 
 
 def test_members_are_numbers(member: Member) -> None:
@@ -72,6 +77,8 @@ def test_members_are_numbers(member: Member) -> None:
         ('{"exec\n', None),
         ("[1]\n", None),
         ('{"executions": "many"}\n', None),
+        (f'{{"executions": 3, "seconds": {10**400}}}\n', None),
+        ("[" * 200_000 + "\n", None),
         ('{"executions": 3, "seconds": "x"}\n', None),
         ('{"executions": 3, "seconds": NaN}\n', None),
         ('{"executions": 3}\n{"executions": 4.5}\n', {"executions": 3}),

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +23,7 @@ from rondo._native.behaviour import BehaviourMap
 from rondo.campaign import disk
 from rondo.campaign.exchange import subtracted
 from rondo.campaign.flags import parse
-from rondo.campaign.folder import join, resumed_settings, save_settings
+from rondo.campaign.folder import is_running, join, resume, save_settings
 from rondo.campaign.graph import GraphError, Reader, Writer
 from rondo.campaign.keeper import SUM
 from rondo.oracle.result import Identity
@@ -135,53 +136,144 @@ def test_a_killed_campaign_loses_nothing_and_ends_as_if_nothing_had_been(
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+DEADLY = """
+import os, sys
+from rondo.campaign import artifacts, keeper
+from rondo.fuzz import main
+link, figures = os.link, keeper.FolderKeeper._add_figures
+def kill(*_):
+    os.kill(os.getpid(), 9)
+def kill_once_linked(source, target):
+    link(source, target)
+    kill()
+def kill_once_remembered(self, campaign):
+    figures(self, campaign)
+    if campaign.stats.findings:
+        kill()
+place = sys.argv.pop(1)
+if place == "remembered":
+    keeper.FolderKeeper._add_figures = kill_once_remembered
+else:
+    artifacts.os.link = kill if place == "noted" else kill_once_linked
+sys.exit(main())
+"""
+"""Runs a campaign that is killed at the first finding: before it is in place, once it is, and once
+a checkpoint remembers it. Nobody was told in any of these cases."""
+
+
+@pytest.fixture
+def killed(
+    environment: dict[str, str], tmp_path: Path
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a campaign in the folder `c` that is killed at some place."""
+
+    def run(place: str, *flags: str) -> subprocess.CompletedProcess[str]:
+        begin = ("--campaign=c", "--framework", TOY, "-seed=7", SAFE, "-runs=150", *LIMITS)
+        done = subprocess.run(
+            [sys.executable, "-c", DEADLY, place, *begin, *flags],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert "FIND" not in done.stderr
+        return done
+
+    return run
+
+
+def told_in(text: str) -> list[str]:
+    return re.findall(r"FIND +(.*?) \(", text)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("linked", [False, True])
-def test_a_finding_that_was_filed_and_not_told_is_told_by_the_continued_campaign(
+@pytest.mark.parametrize("place", ["noted", "linked", "remembered"])
+def test_a_finding_that_a_killed_driver_did_not_tell_is_told_once(
+    campaign: Callable[..., Completed],
+    killed: Callable[..., Completed],
+    tmp_path: Path,
+    place: str,
+    workers: int,
+) -> None:
+    whole = campaign("-runs=150", folder="whole")
+    assert whole.returncode == 0
+    killed(place, f"-fork={workers}")
+    there = findings_in(tmp_path / "c" / "findings")
+    assert len(there) == (place != "noted")
+    shutil.copytree(tmp_path / "c", tmp_path / "copy")  # with other inodes
+    last = campaign("-runs=150", new=False, folder="copy")
+    assert last.returncode == 0, last.stderr
+    told = told_in(last.stderr)
+    found = findings_in(tmp_path / "copy" / "findings")
+    assert len({*told}) == len(told) == len(found) >= 1
+    assert there.items() <= found.items()
+    assert list((tmp_path / "copy" / "findings" / "unconfirmed").glob("*")) == []
+    if workers == 1:
+        assert found == findings_in(tmp_path / "whole" / "findings")
+        assert counted(last.stderr) == counted(whole.stderr)
+        assert sorted(told) == sorted(told_in(whole.stderr))
+    assert "FIND" not in campaign("-runs=151", new=False, folder="copy").stderr
+
+
+def test_what_several_workers_left_is_decided_by_one(
+    campaign: Callable[..., Completed], killed: Callable[..., Completed], tmp_path: Path
+) -> None:
+    killed("linked", "-fork=2")
+    done = campaign("-runs=1", "-workers=1", new=False)
+    assert done.returncode == 0, done.stderr
+    assert "to be decided" in done.stderr
+    assert len(told_in(done.stderr)) == len(findings_in(tmp_path / "c" / "findings")) == 1
+
+
+def test_a_log_of_findings_that_nobody_wrote_says_nothing(
+    campaign: Callable[..., Completed], tmp_path: Path
+) -> None:
+    assert campaign("-runs=5").returncode == 0
+    log = tmp_path / "c" / "members" / "1" / "filed"
+    log.write_bytes(b"filed a\0b 12\nfiled\n\xff\xfe\ntold ../x\nfiled ../../x 1\n" + b"\0" * 99)
+    assert campaign("-runs=9", new=False).returncode == 0
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_a_signal_while_an_alarm_is_decided_counts_nothing_twice(
     campaign: Callable[..., Completed],
     environment: dict[str, str],
     tmp_path: Path,
-    linked: bool,
-    workers: int,
+    times: int,
 ) -> None:
-    """Killed just before and just after the finding is in place."""
-    whole = campaign("-runs=150", folder="whole")
-    assert whole.returncode == 0
-    deadly = tmp_path / "deadly.py"
-    deadly.write_text(
+    """Stopped at the n-th execution that confirms; one in a shortening would be filed as it is."""
+    whole = campaign("-runs=100", folder="whole")
+    stopping = (
         "import os, sys\n"
-        "from rondo.campaign import artifacts\n"
-        "link = os.link\n"
-        "def killed(source, target):\n"
-        f"    if {linked}: link(source, target)\n"
-        "    os.kill(os.getpid(), 9)\n"
-        "artifacts.os.link = killed\n"
+        "from rondo.campaign.triage import Triage\n"
         "from rondo.fuzz import main\n"
+        "confirm, left = Triage._shown_twice, [" + str(times) + "]\n"
+        "def confirm_and_stop(self, data, identity):\n"
+        "    left[0] -= 1\n"
+        "    if not left[0]: os.kill(os.getpid(), 15)\n"
+        "    return confirm(self, data, identity)\n"
+        "Triage._shown_twice = confirm_and_stop\n"
         "sys.exit(main())\n"
     )
-    begin = ("--framework", TOY, "-seed=7", SAFE, "-runs=150", f"-fork={workers}", *LIMITS)
+    begin = ("--campaign=c", "--framework", TOY, "-seed=7", SAFE, "-runs=100", *LIMITS)
     first = subprocess.run(
-        [sys.executable, deadly, "--campaign=c", *begin],
+        [sys.executable, "-c", stopping, *begin],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert first.returncode == -signal.SIGKILL, first.stderr
-    assert "FIND" not in first.stderr
-    there = findings_in(tmp_path / "c" / "findings")
-    assert len(there) == linked
-    last = campaign("-runs=150", new=False)
+    assert first.returncode == 143, first.stderr
+    last = campaign("-runs=100", new=False)
     assert last.returncode == 0, last.stderr
-    told = re.findall(r"FIND +(.*?) \(", last.stderr)
-    found = findings_in(tmp_path / "c" / "findings")
-    assert len({*told}) == len(told) == len(found) >= 1
-    assert there.items() <= found.items()
-    assert list((tmp_path / "c" / "findings" / "unconfirmed").glob("*")) == []
-    if workers == 1:
-        assert found == findings_in(tmp_path / "whole" / "findings")
+    if "not shortened" not in first.stderr:
         assert counted(last.stderr) == counted(whole.stderr)
+        assert findings_in(tmp_path / "c" / "findings") == findings_in(
+            tmp_path / "whole" / "findings"
+        )
 
 
 def test_of_two_campaigns_the_one_that_is_meant_is_continued(
@@ -198,6 +290,38 @@ def test_of_two_campaigns_the_one_that_is_meant_is_continued(
     done = campaign("-runs=9", "-seed=9", new=False)
     assert done.returncode == 2
     assert "error: seed was 7 and cannot change" in done.stderr
+
+
+def test_the_one_that_began_from_the_same_seeds_is_meant(
+    campaign: Callable[..., Completed], tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        seed(tmp_path / name, harmless=HARMLESS)
+        assert campaign(name, f"-runs={5 if name == 'a' else 6}").returncode == 0
+    done = campaign("b", "-runs=9", new=False)
+    assert "continued after 6 executions" in done.stderr, done.stderr
+
+
+def test_whoever_looks_whether_a_campaign_runs_is_in_nobodys_way(tmp_path: Path) -> None:
+    member = join(tmp_path)
+    save_settings(parse([f"--campaign={tmp_path}"])[0], member)
+    member.close()
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            is_running(member.folder)
+
+    watchers = [threading.Thread(target=look) for _ in range(2)]
+    for watcher in watchers:
+        watcher.start()
+    try:
+        for _ in range(50):
+            resume(tmp_path, *parse([f"--campaign={tmp_path}", "--resume"]))[0].close()
+    finally:
+        done.set()
+        for watcher in watchers:
+            watcher.join()
 
 
 def test_without_a_word_the_one_continues_that_has_not_done_its_runs(
@@ -269,7 +393,8 @@ def test_what_is_given_anew_replaces_what_it_excludes(tmp_path: Path) -> None:
     begun = [f"--campaign={tmp_path / 'c'}", "-fork=4", "-seed=0"]
     save_settings(replace(parse(begun)[0], seed=99), member)
     asked = [f"--campaign={tmp_path / 'c'}", "-workers=1", "-seed=0", "--resume"]
-    continued = resumed_settings(member.folder, *parse(asked))
+    member.close()
+    member, continued = resume(tmp_path / "c", *parse(asked))
     member.close()
     assert continued.slots == 1
     assert continued.seed == 99, "0 asks for any"
@@ -323,7 +448,7 @@ def test_two_campaigns_share_a_folder_and_what_they_find(
     told = [re.findall(r"FIND +(.*?) \(", text) for text in said]
     assert len(set(told[0] + told[1])) == len(told[0] + told[1]), "no bug is told twice"
     assert len(told[0] + told[1]) == len(findings_in(tmp_path / "c" / "findings")) >= 2
-    assert any("came from other campaigns" in text for text in said)
+    assert any("taken over from the corpus folder" in text for text in said)
     counts = [BehaviourMap.from_bytes(published(tmp_path, n)["map"]) for n in (1, 2)]
     assert [each.executions for each in counts] == [400, 400], "nobody publishes another's counts"
     Corpus(tmp_path / "c" / "corpus", VOCABULARY).check_invariants()
