@@ -35,6 +35,18 @@ class Filings:
     _digests: dict[str, str] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
 
+    @classmethod
+    def begin(cls, log: Path) -> Filings:
+        """Return a new log: what one without its checkpoint says counts no more.
+
+        Raises ArtifactError.
+        """
+        try:
+            log.unlink(missing_ok=True)
+        except OSError as error:
+            raise ArtifactError(f"cannot remove {log}: {error.strerror}") from None
+        return cls(log)
+
     def __post_init__(self) -> None:
         """Read what is there. Raises ArtifactError; what is no line of ours says nothing."""
         try:

@@ -124,7 +124,8 @@ def open_keeper(
     save_settings(settings, member)
     if settings.slots == 1:
         opened.state.corpus.written = member.written
-    artifacts.filings = artifacts.filings or Filings(member.filed)
+    if artifacts.filings is None:
+        artifacts.filings = Filings.begin(member.filed)
     exchange = Exchange(
         settings.campaign / CORPUS,
         member,

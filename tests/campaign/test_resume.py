@@ -236,6 +236,16 @@ def test_a_log_of_findings_that_nobody_wrote_says_nothing(
     assert campaign("-runs=9", new=False).returncode == 0
 
 
+def test_without_its_checkpoint_a_campaign_begins_anew_and_tells_what_it_finds(
+    campaign: Callable[..., Completed], tmp_path: Path
+) -> None:
+    whole = campaign("-runs=60")
+    shutil.rmtree(tmp_path / "c" / "findings")
+    (tmp_path / "c" / "members" / "1" / "checkpoint").unlink()
+    again = campaign("-runs=150", new=False)
+    assert {*told_in(whole.stderr)} & {*told_in(again.stderr)}
+
+
 @pytest.mark.parametrize("times", [1, 4])
 def test_a_signal_while_an_alarm_is_decided_counts_nothing_twice(
     campaign: Callable[..., Completed],
