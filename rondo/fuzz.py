@@ -43,7 +43,7 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
     from rondo.campaign.corpora import Scope, check_folders
     from rondo.campaign.driver import Campaign
     from rondo.campaign.executor import Executor
-    from rondo.campaign.opening import enter, open_keeper, open_search
+    from rondo.campaign.opening import company, enter, open_keeper, open_search
     from rondo.campaign.pool import Limits, Server
     from rondo.campaign.preload import check_preloads
     from rondo.campaign.turns import Turns
@@ -69,6 +69,9 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
         status = _status(settings)
         stack.callback(status.close)
         status.info(f"Seed: {settings.seed}")
+        if member is not None and not settings.resume:
+            for line in company(member, settings):
+                status.info(line)
         try:
             turns = Turns()
             server = Server(
@@ -103,7 +106,14 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
             state=opened.state,
             sampler=opened.sampler,
             artifacts=artifacts,
-            status=recorded(status, artifacts.folder, settings, opened.state.ledger, server.trees),
+            status=recorded(
+                status,
+                artifacts.folder,
+                settings,
+                opened.state.ledger,
+                server.trees,
+                member=keeper.name,
+            ),
             stop=stop,
             progress=opened.progress,
             keeper=keeper,

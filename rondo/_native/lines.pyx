@@ -277,9 +277,13 @@ cdef class LineStore:
 
         Damaged bytes raise ValueError and add nothing.
         """
+        return self.add_lines(_parsed(bytes(data)))
+
+    def add_lines(self, lines):
+        """Adds pairs of a file and its line numbers; returns how many lines were new."""
         cdef int number
         cdef size_t before = self.lines_.found.used
-        for name, numbers in _parsed(bytes(data)):
+        for name, numbers in lines:
             number = self._number_of.get(name, -1)
             if number < 0:
                 number = self.add_file(name)

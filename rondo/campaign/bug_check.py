@@ -17,11 +17,12 @@ from rondo.campaign.deaths import DIED
 from rondo.campaign.pool import ExecutionFaultError
 from rondo.campaign.workbench import Workbench, open_workbench
 from rondo.findings import replay
-from rondo.findings.bucket import find_alarm
+from rondo.findings.bucket import bucket_of, find_alarm
 from rondo.findings.bugs import AGREE, Bug, Outcome
 from rondo.findings.export_check import run_script
 from rondo.frameworks.registry import is_installed
 from rondo.oracle.result import Result
+from rondo.sequences.codec import decode
 
 UNKNOWN = "unclear"
 """What is said where nothing can be: a script that says neither BUG nor ok, another bug."""
@@ -52,8 +53,11 @@ def check_bugs(
     """Yield what became of each entry, framework by framework. Raises RondoError.
 
     `adapter` (module:Class) is loaded for all of them; with `scripts` the script of an entry that
-    has a sequence must say the same as its sequence.
+    has a sequence must say the same as its sequence. All sequences are read before any is run.
     """
+    for bug in bugs:
+        if bug.sequence:
+            replay.read(bug.folder / bug.sequence, framework=bug.framework)
     for framework, entries in groupby(sorted(bugs, key=_place), key=lambda bug: bug.framework):
         if not adapter and not is_installed(framework):
             yield from map(_skipped, entries)
@@ -96,6 +100,11 @@ def replayed_verdict(bug: Bug, bench: Workbench) -> tuple[str, str]:
     """Return the verdict that the sequence of `bug` shows, and a note. Raises ReproducerError."""
     replayable = replay.read(bug.folder / bug.sequence, framework=bug.framework)
     bench.prepare(replayable)
+    if replayable.reproducer is not None and bug.bucket:
+        sequence = decode(replayable.data, bench.vocabulary)
+        bucket = bucket_of(replayable.reproducer.identity, sequence)
+        if bucket.name != bug.bucket:
+            return UNKNOWN, f"its sequence is of another bucket: {bucket.name}"
     try:
         result = bench.run(replayable.data)
     except ExecutionFaultError as fault:

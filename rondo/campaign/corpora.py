@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rondo.campaign.flags import UsageError
+from rondo.campaign.flags import CORPUS, UsageError
+from rondo.campaign.folder import MEMBERS
 from rondo.campaign.settings import Settings
 from rondo.errors import CorpusError
 from rondo.findings.reproducer import write_atomically
@@ -93,7 +94,12 @@ def check_folders(paths: tuple[Path, ...]) -> None:
 
 
 def framework_folder(path: Path, framework: str) -> Path:
-    """Return `path`'s subfolder for `framework` if it has one, else `path` itself."""
+    """Return `path`'s subfolder for `framework` if it has one, else `path` itself.
+
+    A campaign folder stands for its corpus.
+    """
+    if (path / MEMBERS).is_dir() and (path / CORPUS).is_dir():
+        path /= CORPUS
     own = path / framework
     return own if own.is_dir() else path
 

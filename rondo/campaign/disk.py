@@ -58,7 +58,8 @@ class Disk:
             used = sum(map(used_bytes, self._folders))
             if used > self._limit:
                 raise DiskFullError(
-                    f"{used >> 20} Mb are used, and --max-disk allows {self._limit >> 20}"
+                    f"the campaign uses {used >> 20} Mb with temporary files and what is held back,"
+                    f" and --max-disk allows {self._limit >> 20}"
                 )
 
     def release(self) -> None:

@@ -97,6 +97,11 @@ class Keeper:
 
     disk: Disk
 
+    @property
+    def name(self) -> str:
+        """What tells this campaign from others of its folder."""
+        return ""
+
     def begin(self, campaign: Campaign) -> None:
         """Save where a campaign begins, so that it always continues from a state of its own."""
 
@@ -132,7 +137,10 @@ class Campaign:
         )
         self.slots = [self._slot(*each) for each in enumerate(self.executors)]
         self.lines = LineCoverage(
-            self.executors, self.settings.artifact_prefix, wanted=self.settings.lines
+            self.executors,
+            self.settings.artifact_prefix,
+            wanted=self.settings.lines,
+            member=self.keeper.name,
         )
 
     def _slot(self, number: int, executor: Executor) -> Slot:
@@ -202,9 +210,7 @@ class Campaign:
             if not isinstance(other, FULL):
                 raise other
         if full:
-            told = any(isinstance(each, DiskFullError) for each in full)
-            why = "the disk is full" if told else "nothing can be written"
-            raise DiskFullError(f"stopped, {why}: {full[0]}")
+            raise DiskFullError(f"stopped, nothing more can be written: {full[0]}")
         if self._failures:
             raise self._failures[0]
 

@@ -54,6 +54,10 @@ LOOSE = frozenset(
 """Settings that may change when a campaign is continued: none of them steers the search."""
 
 
+SHOWING = ("json", "verbosity", "openmetrics", "print_final_stats", "show_documented")
+"""Settings that say what is shown where: each command says so for itself."""
+
+
 class Member:
     """One campaign process's own subfolder, locked."""
 
@@ -286,7 +290,8 @@ def _continued(before: Settings, asked: Settings, given: frozenset[str]) -> Sett
             raise CampaignError(
                 f"{name} was {getattr(before, name)!r} and cannot change when a campaign continues"
             )
-    loose = {name: value for name, value in now.items() if name in LOOSE}
+    loose = {name: getattr(asked, name) for name in SHOWING}
+    loose |= {name: value for name, value in now.items() if name in LOOSE}
     if "workers" in now:
         loose.setdefault("fork", 0)
     if before.campaign is not None and asked.campaign is not None:

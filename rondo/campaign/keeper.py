@@ -40,6 +40,7 @@ from rondo.sequences.vocabulary import Vocabulary
 
 FORMAT = "rondo-checkpoint"
 FORMAT_VERSION = 4
+ANEW = "start a campaign without --resume: it goes on from the same corpus"
 SUM = 16
 """Bytes of the checksum in front."""
 SECONDS = 30.0
@@ -59,6 +60,11 @@ class FolderKeeper(Keeper):
     _due: float = field(default_factory=lambda: time.monotonic() + SECONDS)
     _findings: int = 0
     _exchanged: int = 0
+
+    @property
+    def name(self) -> str:
+        """The member's number."""
+        return self.member.name
 
     def begin(self, campaign: Campaign) -> None:
         """Save before anything is found: a continued campaign begins from no other seeds."""
@@ -185,17 +191,11 @@ class Checkpoint:
             version, by = record["version"], record["rondo"]
             same = record["vocabulary"] == digest(vocabulary)
         except (OSError, ValueError, TypeError, KeyError, msgpack.UnpackException) as error:
-            raise CampaignError(f"{path} is damaged: {error}") from None
+            raise CampaignError(f"{path} is damaged: {error}; {ANEW}") from None
         if version != FORMAT_VERSION:
-            raise CampaignError(
-                f"{path} was made by another version of Rondo ({by}); "
-                "start a campaign without --resume: it goes on from the same corpus"
-            )
+            raise CampaignError(f"{path} was made by another version of Rondo ({by}); {ANEW}")
         if not same:
-            raise CampaignError(
-                f"{path} was made with other subjects than there are now; "
-                "start a campaign without --resume: it goes on from the same corpus"
-            )
+            raise CampaignError(f"{path} was made with other subjects than there are now; {ANEW}")
         self._record = record
 
     def search(self, corpus: Corpus, *, max_length: int) -> SearchState:

@@ -13,12 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from coverage.exceptions import CoverageException
+
 from rondo._native.lines import LineStore
 from rondo._native.sampling import SampledTracing
 from rondo.campaign.executor import Executor
 from rondo.campaign.pool import ExecutionFaultError
 from rondo.campaign.stop import StoppedError
-from rondo.report.coverage import DATA_FILE, FOLDER, write_data
+from rondo.report.coverage import DATA_FILE, FOLDER, read_file, write_data
 
 SAVE_EVERY = 64
 """Executions between two writings of the data file: what a killed campaign may lose."""
@@ -26,11 +28,16 @@ SAVE_EVERY = 64
 
 @dataclass
 class LineCoverage:
-    """The driver's lines: asks the policy after each execution and keeps the data file."""
+    """The driver's lines: asks the policy after each execution and keeps the data file.
+
+    Campaigns that share a folder have a file each, named after the `member`; one that continues
+    goes on from its own.
+    """
 
     executors: tuple[Executor, ...]
     folder: Path
     wanted: bool = True
+    member: str = ""
     policy: SampledTracing = field(default_factory=SampledTracing)
     _traced_cpu: float = 0.0
     _since_save: int = 0
@@ -42,6 +49,16 @@ class LineCoverage:
         for executor in self.executors if self.active else ():
             executor.store = self.store
             executor.trace_inline = self.policy.always
+        if self.active and self.member:
+            with suppress(OSError, CoverageException):
+                self.store.add_lines(read_file(self.path).items())
+        self._seen = self.count
+
+    @property
+    def path(self) -> Path:
+        """The data file."""
+        suffix = f".member-{self.member}" if self.member else ""
+        return self.folder / FOLDER / f"{DATA_FILE}{suffix}"
 
     @property
     def count(self) -> int:
@@ -77,4 +94,4 @@ class LineCoverage:
         self._since_save = 0
         if self.active and self.store.line_count:
             with suppress(OSError, StoppedError):
-                write_data(self.folder / FOLDER / DATA_FILE, self.store.lines())
+                write_data(self.path, self.store.lines())

@@ -45,7 +45,7 @@ def _lines(snapshot: Snapshot) -> Iterator[str]:
         yield f"rondo_{name}_total {getattr(snapshot, name)}"
     for name, text in GAUGES.items():
         yield from _head(name, "gauge", text)
-        yield f"rondo_{name} {getattr(snapshot, name):g}"
+        yield f"rondo_{name} {round(getattr(snapshot, name), 3)}"
     yield from _head("findings", "counter", "confirmed bugs by verdict")
     for verdict, count in sorted((snapshot.findings_by_verdict or {}).items()):
         yield f'rondo_findings_total{{verdict="{verdict}"}} {count}'
@@ -59,9 +59,10 @@ def _head(name: str, kind: str, text: str) -> tuple[str, str]:
 
 
 class MetricsStatus:
-    """Writes the file beside whatever else is shown."""
+    """Writes the file beside whatever else is shown. Raises ArtifactError where it cannot."""
 
     def __init__(self, shown: Status, path: Path) -> None:
+        write_atomically(path, b"# EOF\n")
         self._shown = shown
         self._path = path
         self._due = 0.0

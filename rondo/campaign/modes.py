@@ -18,6 +18,8 @@ from rondo.errors import EXIT_OK
 from rondo.frameworks.base import AUTO
 
 SIGNALLED = 128
+EXIT_INCOMPLETE = 1
+"""A merge came to its time limit: it adds everything or nothing."""
 
 
 def run_merge(settings: Settings, status: Status, stop: Stop) -> int:
@@ -39,7 +41,7 @@ def run_merge(settings: Settings, status: Status, stop: Stop) -> int:
         )
     except StoppedError:
         status.info("the merge was stopped; nothing was added")
-        return SIGNALLED + stop.signal if stop.signal else EXIT_OK
+        return SIGNALLED + stop.signal if stop.signal else EXIT_INCOMPLETE
     status.info(
         f"MERGE-OUTER: {len(merged.kept)} new files, {merged.behaviours} behaviours;"
         f" {merged.alarming} with an alarm and {merged.faulty} that cannot run were left out"

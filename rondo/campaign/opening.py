@@ -6,7 +6,8 @@ from and in nothing else, so that choice is made once, here, and the driver neve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from rondo.campaign.flags import CORPUS
 from rondo.campaign.folder import Member, join, resume, save_settings, stored_settings
 from rondo.campaign.keeper import Checkpoint, FolderKeeper, revisits
 from rondo.campaign.settings import Settings
+from rondo.errors import CampaignError
 from rondo.search.corpus import Corpus
 from rondo.search.sampler import Sampler, SearchState
 from rondo.search.samplers import create_sampler
@@ -44,6 +46,17 @@ def enter(settings: Settings, given: frozenset[str]) -> tuple[Member, Settings]:
     return resume(settings.campaign, settings, given)
 
 
+def company(member: Member, settings: Settings) -> Iterator[str]:
+    """Yield what whoever begins a campaign where others are, or were, should be told."""
+    siblings = member.siblings()
+    if siblings:
+        yield f"member {member.name} of this folder; --resume continues an earlier one"
+    for sibling in siblings:
+        with suppress(CampaignError):
+            if stored_settings(sibling).seed == settings.seed:
+                yield f"member {sibling.name} has the same seed: both propose much the same"
+
+
 def open_search(
     settings: Settings,
     vocabulary: Vocabulary,
@@ -64,7 +77,8 @@ def open_search(
     info(f"{len(corpus)} seeds" + (f", {left_out} out of scope" if left_out else ""))
     state = SearchState.begin(scope.vocabulary, corpus, max_length=scope.max_length)
     progress = Progress.begin(entry.sequence for entry in corpus)
-    if settings.resume:
+    if settings.resume and member is not None:
+        info(f"member {member.name} has no checkpoint: it begins anew, from the same corpus")
         _take_up(progress, revisits(artifacts, progress, scope.vocabulary), info)
     return Opened(state, _sampler(settings, scope, state), progress)
 
@@ -84,7 +98,7 @@ def _continued(
     corpus.directory = settings.corpora[0]
     sampler = _sampler(settings, scope, state)
     progress, seen = checkpoint.restore(sampler, state)
-    info(f"continued after {progress.stats.executions} executions")
+    info(f"member {member.name} continued after {progress.stats.executions} executions")
     remembered = {bucket.name for bucket in progress.register.buckets}
     artifacts.filings = Filings(member.filed, remembered)
     again = revisits(artifacts, progress, scope.vocabulary)

@@ -5,7 +5,7 @@ The key insight: coverage.py's data file is an open door. Once lines are in it, 
 none of that has to be written, or trusted, here.
 
 A campaign's folder holds `coverage/.coverage`, written beside the campaign and replaced whole, so
-that it can be read at any time, and `.coverage.*` files of workers that were never combined.
+that it can be read at any time; campaigns that share a folder have a `.coverage.*` each.
 """
 
 from __future__ import annotations
@@ -69,10 +69,19 @@ def write_data(path: str | os.PathLike[str], lines: Lines, *, context: str = "")
         os.replace(draft, target)
 
 
+def read_file(path: Path) -> dict[str, list[int]]:
+    """What one data file holds, nothing when it is not there; raises CoverageException."""
+    return _read([path] if path.exists() else [])
+
+
 def read_data(data_dir: str | os.PathLike[str]) -> dict[str, list[int]]:
     """The union of all coverage data files in a folder; the files stay as they are."""
+    return _read(data_files(data_dir))
+
+
+def _read(paths: Iterable[Path]) -> dict[str, list[int]]:
     data = CoverageData(no_disk=True)
-    for path in data_files(data_dir):
+    for path in paths:
         part = CoverageData(basename=os.fspath(path))
         part.read()
         data.update(part)

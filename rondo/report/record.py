@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,26 @@ class Recorded:
 
 
 def read_records(folder: Path) -> list[Recorded]:
-    """Return what was recorded in `folder`, oldest first."""
-    return [_read(path) for path in sorted(folder.glob("*.jsonl"))]
+    """Return what was recorded in `folder`, oldest first; what was continued is one record."""
+    records: dict[str, Recorded] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        record = _read(path)
+        key = str(record.about.get("member") or path.stem)
+        records[key] = _continued(records[key], record) if key in records else record
+    return list(records.values())
+
+
+def _continued(before: Recorded, after: Recorded) -> Recorded:
+    """Return one record of both: figures and counts go on from where the campaign was.
+
+    After a kill that is its last checkpoint: what came behind it was done again.
+    """
+    if not after.moments:
+        return before
+    began = after.moments[0]["seconds"]
+    kept = tuple(moment for moment in before.moments if moment["seconds"] < began)
+    ledger = after.ledger if len(after.ledger) else before.ledger
+    return replace(after, name=before.name, moments=(*kept, *after.moments), ledger=ledger)
 
 
 def _read(path: Path) -> Recorded:

@@ -81,9 +81,11 @@ def recorded(
     settings: Settings,
     ledger: BehaviourLedger,
     trees: tuple[str, ...],
+    member: str,
 ) -> Status:
-    """Return `status`, recorded below the artifact folder."""
+    """Return `status`, recorded below the artifact folder, as of that `member` of the campaign."""
     about = {
+        "member": member,
         "framework": settings.framework,
         "sampler": settings.sampler,
         "seed": settings.seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from io import StringIO
@@ -51,10 +52,20 @@ def test_a_campaign_keeps_the_file(
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["rondo.prom"]
 
 
+def test_a_file_that_cannot_be_written_is_told_before_anything_runs(
+    fuzz: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    done = fuzz("-runs=15", "--openmetrics=folder")
+    assert done.returncode == 2
+    assert done.stderr == "error: cannot write folder: Is a directory\n"
+
+
 def test_everything_is_passed_on_and_a_full_disk_stops_nothing(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
     stream = StringIO()
     status = MetricsStatus(PlainStatus(verbosity=2, stream=stream), tmp_path / "file" / "x.prom")
+    shutil.rmtree(tmp_path / "file")
+    (tmp_path / "file").write_text("")
     status.event("NEW", SNAPSHOT)
     status.update(SNAPSHOT, "running")
     status.finding(FindingNote("bucket", "path", 2, 7), SNAPSHOT)

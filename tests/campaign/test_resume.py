@@ -244,6 +244,7 @@ def test_without_its_checkpoint_a_campaign_begins_anew_and_tells_what_it_finds(
     (tmp_path / "c" / "members" / "1" / "checkpoint").unlink()
     again = campaign("-runs=150", new=False)
     assert {*told_in(whole.stderr)} & {*told_in(again.stderr)}
+    assert "INFO: member 1 has no checkpoint: it begins anew" in again.stderr
 
 
 @pytest.mark.parametrize("times", [1, 4])
@@ -290,7 +291,9 @@ def test_of_two_campaigns_the_one_that_is_meant_is_continued(
     campaign: Callable[..., Completed], tmp_path: Path
 ) -> None:
     assert campaign("-runs=5").returncode == 0
-    assert campaign("-runs=6", "-seed=8").returncode == 0
+    joined = campaign("-runs=6", "-seed=8")
+    assert "member 2 of this folder; --resume continues an earlier one" in joined.stderr
+    assert "same seed" not in joined.stderr
     done = campaign("-runs=9", "-seed=8", new=False)
     assert done.returncode == 0, done.stderr
     assert "Seed: 8" in done.stderr
@@ -492,7 +495,7 @@ def test_a_campaign_stops_when_it_uses_too_much_and_continues(
     (tmp_path / "c" / "README").write_bytes(b"x" * (3 << 20))
     done = campaign("--max-disk=2", "-runs=400")
     assert done.returncode == 4
-    assert "error: stopped, the disk is full:" in done.stderr
+    assert "error: stopped, nothing more can be written: the campaign uses" in done.stderr
     assert "DONE" in done.stderr
     (tmp_path / "c" / "README").unlink()
     done = campaign("--max-disk=100", "-runs=60", new=False)

@@ -155,6 +155,27 @@ def test_a_verdict_that_is_not_the_recorded_one_fails(invoke: Invoke, tmp_path: 
     assert done.stdout.splitlines()[-1] == "1 of 3 as recorded, 2 NO"
 
 
+def test_a_sequence_of_another_bug_does_not_pass(invoke: Invoke, tmp_path: Path) -> None:
+    folder = entry(tmp_path / "stale", data=STALE)
+    text = (folder / FILE).read_text()
+    name = "stateful-value-other-000000"
+    (folder / FILE).write_text(f'bucket = "{name}"\n{text}')
+    done = invoke("bugs", "check", tmp_path, "--framework", TOY, "--json")
+    assert done.exit_code == 1
+    (row,) = json.loads(done.stdout)["bugs"]
+    assert (row["now"], row["outcome"]) == ("unclear", "NO")
+    assert row["note"].startswith("its sequence is of another bucket: stateful-")
+
+
+def test_nothing_runs_while_a_sequence_cannot_be_read(invoke: Invoke, tmp_path: Path) -> None:
+    entry(tmp_path / "a", data=STALE)
+    cut = entry(tmp_path / "b", data=STALE) / "reproducer.rondo"
+    cut.write_bytes(cut.read_bytes()[:40])
+    done = invoke("bugs", "check", tmp_path, "--framework", TOY)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert str(cut) in done.stderr
+
+
 def test_a_script_must_say_what_its_sequence_says(invoke: Invoke, tmp_path: Path) -> None:
     entry(tmp_path / "right", data=STALE)
     entry(tmp_path / "wrong", data=STALE, script="print('ok: nothing')\n")

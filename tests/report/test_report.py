@@ -21,6 +21,7 @@ from rondo.oracle.audit import run_audit
 from rondo.report.collect import ReportError, collect, guess_trees, kind_of
 from rondo.report.page import _duration, render, write
 from rondo.report.plot import MOST_POINTS, growth_chart, nice_step, short_number, thinned
+from rondo.report.record import read_records
 from tests.report.campaign_folder import EVIL, bucket_folder, make_campaign
 
 VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
@@ -332,3 +333,16 @@ def test_findings_are_listed_above_their_cards(page: Path) -> None:
     assert re.findall(r'href="#([^"]+)"', contents) == names
     assert len(names) > 1
     assert "stateful, eager, dynamo-guards" in contents
+
+
+def test_a_campaign_that_was_continued_is_counted_once(tmp_path: Path) -> None:
+    """Killed at 8 s, and continued from its checkpoint at 6 s."""
+    for began, moments in ((1, (0, 4, 8)), (2, (6, 12))):
+        lines = [{"about": {"member": "1"}}]
+        lines += [{"seconds": each, "executions": 10 * each} for each in moments]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / f"{began}-7.jsonl").write_text(text)
+    (tmp_path / "3-7.jsonl").write_text('{"about": {"member": "2"}}\n{"seconds": 5}\n')
+    first, other = read_records(tmp_path)
+    assert [each["seconds"] for each in first.moments] == [0, 4, 6, 12]
+    assert [each["seconds"] for each in other.moments] == [5]
