@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -176,7 +177,8 @@ def test_killed_workers_and_servers_cost_nothing_but_time(
     process = start(tmp_path, environment, SAFE, "-workers=3", "-runs=600")
     (server,) = psutil.Process(process.pid).children()
     for victim in (*server.children(), server):
-        victim.kill()
+        with suppress(psutil.NoSuchProcess):  # replaced meanwhile, as any worker may be
+            victim.kill()
         time.sleep(0.1)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said[-600:]
