@@ -24,7 +24,7 @@ from rondo.campaign.status import FindingNote
 from rondo.drafts import draft_of, sweep
 from rondo.errors import ArtifactError, ReproducerError
 from rondo.findings import reproducer as files
-from rondo.findings.bucket import Bucket, bucket_of
+from rondo.findings.bucket import Bucket, bucket_of, bucket_of_finding
 from rondo.findings.reproducer import Reproducer, write_atomically
 from rondo.sequences.codec import decode
 from rondo.sequences.vocabulary import Vocabulary
@@ -48,7 +48,7 @@ class Artifacts:
         except OSError as error:
             raise ArtifactError(f"cannot write into {folder}: {error.strerror or error}") from None
         sweep(folder)
-        self.filings: Filings | None = None
+        self.filings = Filings()
 
     def path(self, bucket: Bucket) -> Path:
         """Return where the reproducer of `bucket` lies, or would."""
@@ -60,21 +60,19 @@ class Artifacts:
         Linking a whole file into place fails where there is one, so of several campaigns that
         share the folder exactly one reports a bug. A damaged file is nobody's report.
         """
-        path, ours = self.path(bucket), False
+        path = self.path(bucket)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             draft = draft_of(path)
             try:
                 files.save(reproducer, draft)
-                if self.filings is not None:
-                    ours = self.filings.is_left(bucket.name, path)
-                    self.filings.file(bucket.name, draft.read_bytes())
+                ours = self.filings.is_left(bucket.name, path)
+                self.filings.file(bucket.name, draft.read_bytes())
                 try:
                     os.link(draft, path)
                 except FileExistsError:
                     if not ours and self._holds_a_finding(path):
-                        if self.filings is not None:
-                            self.filings.lose(bucket.name)
+                        self.filings.lose(bucket.name)
                         return path, False
                     os.replace(draft, path)
             finally:
@@ -98,7 +96,7 @@ class Artifacts:
         """
         for path in sorted(self.folder.glob(f"*/{REPRODUCER}")):
             name = path.parent.name
-            if name in besides or (self.filings and self.filings.is_left(name, path)):
+            if name in besides or self.filings.is_left(name, path):
                 continue
             try:
                 found = files.load(path)
@@ -107,16 +105,15 @@ class Artifacts:
             if found.framework == vocabulary.framework:
                 yield bucket_of(found.identity, decode(found.data, vocabulary))
 
-    def untold(self, vocabulary: Vocabulary, execution: int) -> Iterator[FindingNote]:
+    def untold(self, execution: int) -> Iterator[FindingNote]:
         """Yield what a killed driver's last checkpoint remembers and the driver did not tell."""
-        for path in self.filings.untold(self.folder, REPRODUCER) if self.filings else ():
+        for path in self.filings.untold(self.folder, REPRODUCER):
             with suppress(ReproducerError):
                 found = files.load(path)
-                sequence = decode(found.data, vocabulary)
                 yield FindingNote(
-                    bucket=str(bucket_of(found.identity, sequence)),
+                    bucket=str(bucket_of_finding(found)),
                     path=str(path),
-                    steps=len(sequence.steps),
+                    steps=len(found.decoded["steps"]),
                     execution=execution,
                     shortened=found.minimal or found.data != found.original,
                 )

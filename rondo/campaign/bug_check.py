@@ -17,12 +17,11 @@ from rondo.campaign.deaths import DIED
 from rondo.campaign.pool import ExecutionFaultError
 from rondo.campaign.workbench import Workbench, open_workbench
 from rondo.findings import replay
-from rondo.findings.bucket import bucket_of, find_alarm
+from rondo.findings.bucket import bucket_of_finding, find_alarm
 from rondo.findings.bugs import AGREE, Bug, Outcome
 from rondo.findings.export_check import run_script
 from rondo.frameworks.registry import is_installed
 from rondo.oracle.result import Result
-from rondo.sequences.codec import decode
 
 UNKNOWN = "unclear"
 """What is said where nothing can be: a script that says neither BUG nor ok, another bug."""
@@ -55,9 +54,11 @@ def check_bugs(
     `adapter` (module:Class) is loaded for all of them; with `scripts` the script of an entry that
     has a sequence must say the same as its sequence. All sequences are read before any is run.
     """
-    for bug in bugs:
-        if bug.sequence:
-            replay.read(bug.folder / bug.sequence, framework=bug.framework)
+    sequences = {
+        bug.folder: replay.read(bug.folder / bug.sequence, framework=bug.framework)
+        for bug in bugs
+        if bug.sequence
+    }
     for framework, entries in groupby(sorted(bugs, key=_place), key=lambda bug: bug.framework):
         if not adapter and not is_installed(framework):
             yield from map(_skipped, entries)
@@ -72,7 +73,7 @@ def check_bugs(
                 if bench is None:
                     opened = open_workbench(adapter or framework, seconds=seconds)
                     bench = stack.enter_context(opened)
-                now, note = replayed_verdict(bug, bench)
+                now, note = replayed_verdict(bug, sequences[bug.folder], bench)
                 if scripts and (said := script_verdict(bug, seconds))[0] != now:
                     now, note = UNKNOWN, f"{now}, but its script: {' '.join(said).strip()}"
                 yield _checked(bug, version, now, note)
@@ -96,13 +97,11 @@ def _checked(bug: Bug, version: str, now: str, note: str) -> Checked:
     return Checked(bug, version, expected.verdict, expected.version, now, outcome, note)
 
 
-def replayed_verdict(bug: Bug, bench: Workbench) -> tuple[str, str]:
+def replayed_verdict(bug: Bug, replayable: replay.Replayable, bench: Workbench) -> tuple[str, str]:
     """Return the verdict that the sequence of `bug` shows, and a note. Raises ReproducerError."""
-    replayable = replay.read(bug.folder / bug.sequence, framework=bug.framework)
     bench.prepare(replayable)
     if replayable.reproducer is not None and bug.bucket:
-        sequence = decode(replayable.data, bench.vocabulary)
-        bucket = bucket_of(replayable.reproducer.identity, sequence)
+        bucket = bucket_of_finding(replayable.reproducer)
         if bucket.name != bug.bucket:
             return UNKNOWN, f"its sequence is of another bucket: {bucket.name}"
     try:

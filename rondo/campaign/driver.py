@@ -170,7 +170,7 @@ class Campaign:
             for slot in self.slots[1:]
         ]
         started = []
-        for note in self.artifacts.untold(self.vocabulary, self.stats.executions):
+        for note in self.artifacts.untold(self.stats.executions):
             self._tell(note)
         try:
             self.keeper.begin(self)
@@ -389,12 +389,8 @@ class Campaign:
 
     def _tell(self, note: FindingNote) -> None:
         """Say it, unless this campaign did before it was killed: noted first, so never twice."""
-        filings, name = self.artifacts.filings, Path(note.path).parent.name
-        if filings is not None:
-            if filings.was_told(name):
-                return
-            filings.tell(name)
-        self.status.finding(note, self.snapshot())
+        if self.artifacts.filings.tell(Path(note.path).parent.name):
+            self.status.finding(note, self.snapshot())
 
     def _say(self, slot: Slot, text: str) -> None:
         """Show what is being done; with several slots, what is out of the ordinary."""

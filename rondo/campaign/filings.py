@@ -28,11 +28,15 @@ FILED, LOST, TOLD = "filed", "lost", "told"
 
 @dataclass
 class Filings:
-    """One campaign's log; `remembered` are the names of buckets that its checkpoint knows."""
+    """One campaign's log; `remembered` are the names of buckets that its checkpoint knows.
 
-    log: Path
+    Without a `log` nothing is kept: a campaign that nobody can continue.
+    """
+
+    log: Path | None = None
     remembered: Set[str] = frozenset()
-    _digests: dict[str, str] = field(default_factory=dict)
+    _left: dict[str, str] = field(default_factory=dict)
+    _untold: dict[str, str] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
 
     @classmethod
@@ -49,63 +53,78 @@ class Filings:
 
     def __post_init__(self) -> None:
         """Read what is there. Raises ArtifactError; what is no line of ours says nothing."""
-        try:
-            text = self.log.read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise ArtifactError(f"cannot read {self.log}: {error.strerror}") from None
-        for line in text.splitlines():
+        filed: dict[str, str] = {}
+        for line in self._lines():
             match line.split(" "):
                 case [word, name, digest] if word == FILED:
-                    self._digests[name] = digest
+                    filed[name] = digest
                 case [word, name] if word == LOST:
-                    self._digests.pop(name, None)
+                    filed.pop(name, None)
                 case [word, name] if word == TOLD:
                     self._told.add(name)
+        for name in sorted(filed):
+            if name not in self.remembered:
+                self._left[name] = filed[name]
+            elif name not in self._told:
+                self._untold[name] = filed[name]
+
+    def _lines(self) -> list[str]:
+        try:
+            text = self.log.read_text(encoding="utf-8", errors="replace") if self.log else ""
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise ArtifactError(f"cannot read {self.log}: {error.strerror}") from None
+        return text.splitlines()
 
     def file(self, name: str, content: bytes) -> None:
         """Note that `content` is about to be filed under `name`. Raises OSError."""
-        self._digests[name] = _digest(content)
-        self._add(FILED, name, self._digests[name])
+        self._left.pop(name, None)
+        self._add(FILED, name, _digest(content))
 
     def lose(self, name: str) -> None:
         """Note that another campaign was first: it tells of it. Raises OSError."""
-        del self._digests[name]
         self._add(LOST, name)
 
-    def tell(self, name: str) -> None:
-        """Note that it is told; where nothing can be written, it may be told once more."""
+    def tell(self, name: str) -> bool:
+        """Note that it is told; return False where it was, and is not to be told again.
+
+        Where nothing can be written, it may be told once more by a continued campaign.
+        """
+        if name in self._told:
+            return False
         self._told.add(name)
         with suppress(OSError):
             self._add(TOLD, name)
-
-    def was_told(self, name: str) -> bool:
-        """Whether it was."""
-        return name in self._told
+        return True
 
     def is_left(self, name: str, path: Path) -> bool:
-        """Whether the reproducer at `path` is our own and no checkpoint remembers it."""
-        return name in self._digests and name not in self.remembered and self._is_ours(name, path)
+        """Whether the reproducer at `path` was filed before a kill that no checkpoint remembers."""
+        return _has(path, self._left.get(name))
 
     def untold(self, folder: Path, reproducer: str) -> list[Path]:
         """Return the reproducers below `folder` that a checkpoint remembers and nobody told."""
-        names = sorted(self._digests.keys() & self.remembered - self._told)
-        paths = {name: folder / name / reproducer for name in names}
-        return [path for name, path in paths.items() if self._is_ours(name, path)]
-
-    def _is_ours(self, name: str, path: Path) -> bool:
-        try:
-            return _digest(path.read_bytes()) == self._digests[name]
-        except (OSError, ValueError):  # the latter: a name that no file can have
-            return False
+        paths = {name: folder / name / reproducer for name in self._untold}
+        return [path for name, path in paths.items() if _has(path, self._untold[name])]
 
     def _add(self, *words: str) -> None:
+        if self.log is None:
+            return
         # A new line first: what a full disk cut off must not take the next record with it.
         with self.log.open("a", encoding="utf-8") as file:
             file.write(f"\n{' '.join(words)}\n")
             file.flush()
             os.fsync(file.fileno())
+
+
+def _has(path: Path, digest: str | None) -> bool:
+    """Tell whether the file is there and has that digest."""
+    if digest is None:
+        return False
+    try:
+        return _digest(path.read_bytes()) == digest
+    except (OSError, ValueError):  # the latter: a name that no file can have
+        return False
 
 
 def _digest(content: bytes) -> str:

@@ -36,26 +36,20 @@ from rondo.errors import CampaignError
 from rondo.findings.reproducer import write_atomically
 
 MEMBERS, LOCK, SETTINGS, STATS = "members", "lock", "settings.json", "stats.jsonl"
+SHOWING = ("json", "verbosity", "openmetrics", "print_final_stats", "show_documented")
+"""Settings that say what is shown where: each command says so for itself."""
 LOOSE = frozenset(
     {
         *("runs", "max_total_time", "workers", "jobs", "fork", "timeout", "rss_limit_mb", "batch"),
         *(
-            "print_final_stats",
-            "show_documented",
             "error_exitcode",
-            "verbosity",
             "lines",
-            "json",
-            "openmetrics",
         ),
         *("max_disk_mb", "campaign", "resume", "artifact_prefix"),
+        *SHOWING,
     }
 )
 """Settings that may change when a campaign is continued: none of them steers the search."""
-
-
-SHOWING = ("json", "verbosity", "openmetrics", "print_final_stats", "show_documented")
-"""Settings that say what is shown where: each command says so for itself."""
 
 
 class Member:
@@ -242,7 +236,7 @@ def _is_done(folder: Path, settings: Settings) -> bool:
         return False
     with suppress(CampaignError):
         # Seeds run however small the number is, so one without any execution is not done.
-        executions = int(last_figures(folder / STATS).get("executions", 0))
+        executions: int = last_figures(folder / STATS).get("executions", 0)
         return executions >= max(settings.total_runs, 1)
     return False
 
@@ -290,8 +284,7 @@ def _continued(before: Settings, asked: Settings, given: frozenset[str]) -> Sett
             raise CampaignError(
                 f"{name} was {getattr(before, name)!r} and cannot change when a campaign continues"
             )
-    loose = {name: getattr(asked, name) for name in SHOWING}
-    loose |= {name: value for name, value in now.items() if name in LOOSE}
+    loose = {name: getattr(asked, name) for name in (*SHOWING, *(LOOSE & given))}
     if "workers" in now:
         loose.setdefault("fork", 0)
     if before.campaign is not None and asked.campaign is not None:

@@ -77,6 +77,8 @@ def open_search(
     info(f"{len(corpus)} seeds" + (f", {left_out} out of scope" if left_out else ""))
     state = SearchState.begin(scope.vocabulary, corpus, max_length=scope.max_length)
     progress = Progress.begin(entry.sequence for entry in corpus)
+    if member is not None:
+        artifacts.filings = Filings.begin(member.filed)
     if settings.resume and member is not None:
         info(f"member {member.name} has no checkpoint: it begins anew, from the same corpus")
         _take_up(progress, revisits(artifacts, progress, scope.vocabulary), info)
@@ -138,8 +140,6 @@ def open_keeper(
     save_settings(settings, member)
     if settings.slots == 1:
         opened.state.corpus.written = member.written
-    if artifacts.filings is None:
-        artifacts.filings = Filings.begin(member.filed)
     exchange = Exchange(
         settings.campaign / CORPUS,
         member,
