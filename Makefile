@@ -47,7 +47,7 @@ PACKAGE_paddle := paddlepaddle
 
 $(VENV)-%/.ready: $(BUILT) constraints.txt
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet -c constraints.txt click coverage hypothesis jinja2 msgpack psutil pytest pytest-xdist rich xxhash $(PACKAGE_$*)
+	$(@D)/bin/python -m pip install --quiet -c constraints.txt click coverage hypothesis jinja2 matplotlib msgpack psutil pytest pytest-xdist rich xxhash $(PACKAGE_$*)
 	touch $@
 
 frameworks: $(FRAMEWORKS:%=$(VENV)-%/.ready) #- run the tests of the FRAMEWORKS beside torch

@@ -41,7 +41,7 @@ from pathlib import Path
 
 from rondo.campaign.preload import run_preloads
 
-run_preloads(Path({chosen!r}).read_text().split())
+run_preloads(Path({chosen!r}).read_text().splitlines())
 '''
 
 
@@ -97,14 +97,14 @@ class Workers:
         self._chosen = self.folder / "chosen"
         dispatcher = self.folder / "dispatcher.py"
         dispatcher.write_text(DISPATCHER.format(chosen=str(self._chosen)))
-        self.choose(None)
+        self.choose()
         self.server = Server(framework, preloads=(str(dispatcher),))
         self.vocabulary = self.server.vocabulary
         self.executor = Executor(self.server, Limits(seconds), batch=1, interrupted=lambda: None)
 
-    def choose(self, fault: Fault | None) -> None:
-        """Have the workers that are forked from now on run under `fault`, or under none."""
-        self._chosen.write_text("" if fault is None else str(fault.path))
+    def choose(self, *faults: Fault | None) -> None:
+        """Have the workers that are forked from now on run under `faults`; None stands for none."""
+        self._chosen.write_text("\n".join(str(fault.path) for fault in faults if fault))
 
     def close(self) -> None:
         """End the server and remove what was written."""

@@ -86,6 +86,18 @@ class Finding:
         return f"{identity.effect} in {identity.place}, exposed by {identity.exposing}"
 
 
+Points = Sequence[tuple[float, float]]
+"""Seconds and a figure at that time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A figure of one process over time. What is compared has another name."""
+
+    name: str
+    points: Points
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """All that a page shows."""
@@ -93,7 +105,7 @@ class Report:
     folder: Path
     records: tuple[Recorded, ...]
     totals: dict[str, float]
-    curves: dict[str, list[list[tuple[float, float]]]]
+    curves: dict[str, list[Curve]]
     behaviours: tuple[BehaviourKind, ...]
     trees: tuple[TreeRow, ...]
     findings: tuple[Finding, ...]
@@ -192,20 +204,32 @@ def _totals(records: Sequence[Recorded], findings: Sequence[Finding]) -> dict[st
     return totals
 
 
-def _curves(records: Sequence[Recorded]) -> dict[str, list[list[tuple[float, float]]]]:
+def _curves(records: Sequence[Recorded]) -> dict[str, list[Curve]]:
     curves = {}
-    for name in CURVES:
-        lines = [
-            [
-                (float(moment["seconds"]), float(moment[name]))
-                for moment in record.moments
-                if isinstance(moment.get(name), int | float)
-            ]
-            for record in records
+    names = _names(records)
+    for figure in CURVES:
+        drawn = [
+            Curve(
+                name,
+                [
+                    (float(moment["seconds"]), float(moment[figure]))
+                    for moment in record.moments
+                    if isinstance(moment.get(figure), int | float)
+                ],
+            )
+            for name, record in zip(names, records, strict=True)
         ]
-        if any(value for line in lines for _, value in line):
-            curves[name] = [line for line in lines if len(line) > 1]
-    return {name: lines for name, lines in curves.items() if lines}
+        if any(value for curve in drawn for _, value in curve.points):
+            curves[figure] = [curve for curve in drawn if len(curve.points) > 1]
+    return {figure: drawn for figure, drawn in curves.items() if drawn}
+
+
+def _names(records: Sequence[Recorded]) -> list[str]:
+    """Return what to call each process: its sampler, where several are compared."""
+    samplers = [str(record.about.get("sampler", "")) for record in records]
+    if len(set(samplers)) > 1:
+        return [sampler or "other" for sampler in samplers]
+    return [f"process {number}" for number in range(1, len(records) + 1)]
 
 
 # ------------------------------------------------------------------------------------- behaviours

@@ -100,10 +100,10 @@ def render(report: Report, out: Path) -> str:
         report=Shown(report.folder, cards, report.behaviours, report.trees, report.environment),
         tiles=list(_tiles(report)),
         charts=[
-            {"title": CURVES[name].capitalize(), "plot": growth_chart(lines, label=CURVES[name])}
-            for name, lines in report.curves.items()
+            {"title": CURVES[name].capitalize(), "plot": growth_chart(curves, label=CURVES[name])}
+            for name, curves in report.curves.items()
         ],
-        processes=max((len(lines) for lines in report.curves.values()), default=0),
+        processes=max((len(curves) for curves in report.curves.values()), default=0),
         counted=any(tree.statements for tree in report.trees),
         coverage_link=_relative(report.coverage_pages, out),
         audit=_audit(),

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import zlib
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,9 @@ from rondo.cli import main
 from rondo.commands.coverage import command as coverage
 from rondo.commands.report import command
 from rondo.oracle.audit import run_audit
-from rondo.report.collect import ReportError, collect, guess_trees, kind_of
+from rondo.report.collect import Curve, ReportError, collect, guess_trees, kind_of
 from rondo.report.page import _duration, render, write
-from rondo.report.plot import MOST_POINTS, growth_chart, nice_step, short_number, thinned
+from rondo.report.plot import MOST_POINTS, VARIABLES, growth_chart, short_number, thinned
 from rondo.report.record import read_records
 from tests.report.campaign_folder import EVIL, bucket_folder, make_campaign
 
@@ -80,7 +81,7 @@ def test_everything_that_a_campaign_leaves_is_collected(folder: Path) -> None:
     assert report.totals["behaviours"] == 7
     assert report.set_aside == {"flaky": 1, "unconfirmed": 0}
     assert report.environment == {"torch": "2.13.0", "python": "3.11"}
-    assert report.curves["findings"][0][-1] == (60.0, 2.0)
+    assert report.curves["findings"][0].points[-1] == (60.0, 2.0)
     kinds = {kind.kind: (kind.distinct, kind.sightings) for kind in report.behaviours}
     assert kinds == {
         "guard": (2, 8),
@@ -207,28 +208,77 @@ def test_the_command_writes_it_and_tells_what_is_wrong(folder: Path, tmp_path: P
 # ------------------------------------------------------------------------------------------- plots
 
 
+def path_of(svg: str, variable: str) -> list[tuple[float, float]]:
+    """The corners of the line that is drawn in a colour of the style sheet."""
+    lines = re.findall(r'<path d="(M[^"]+)"[^>]*stroke: ' + re.escape(variable), svg)
+    corners = [re.findall(r"[ML] ([\d.]+) ([\d.]+)", line) for line in lines]
+    return [(float(x), float(y)) for x, y in max(corners, key=len)]
+
+
 def test_a_curve_is_a_staircase_from_its_first_to_its_last_value() -> None:
-    svg = str(growth_chart([[(0.0, 0.0), (50.0, 5.0), (100.0, 10.0)]], label="<findings>"))
-    path = re.search(r'd="(M[^"]+)"', svg)
-    assert path is not None
-    assert path.group(1).count("H") == path.group(1).count("V") == 2
-    assert "10 after 100 s" in svg
-    assert "&lt;findings&gt;" in svg
-    ends = [float(y) for y in re.findall(r"V([\d.]+)", path.group(1))]
-    assert ends == sorted(ends, reverse=True), "growth goes up"
+    curve = Curve("mcmc", [(0.0, 0.0), (50.0, 5.0), (100.0, 10.0)])
+    svg = str(growth_chart([curve], label="<findings>"))
+    corners = path_of(svg, "var(--accent)")
+    assert len(corners) == 5, "two steps"
+    for (x, y), (next_x, next_y) in pairwise(corners):
+        assert (x == next_x) != (y == next_y), "to the right or upwards"
+        assert next_y <= y, "growth goes up"
+    assert 'aria-label="&lt;findings&gt; over time: mcmc 10 after 100 s"' in svg
+
+
+def test_a_chart_fits_into_a_page() -> None:
+    """No names that another chart has too, no style for the whole page, no colour of its own."""
+    charts = [
+        str(growth_chart([Curve("", [(0.0, 0.0), (9.0, 900.0)])], label=label))
+        for label in ("behaviours", "findings")
+    ]
+    names = [set(re.findall(r' id="([^"]+)"', chart)) for chart in charts]
+    assert not names[0] & names[1]
+    for chart in charts:
+        assert chart.startswith("<svg ")
+        assert chart.endswith("</svg>")
+        assert "<style" not in chart
+        assert "<metadata" not in chart
+        assert set(re.findall(r"(?:fill|stroke): (#\w+)", chart)) <= {"#000000"}, "unused ones"
+        assert not any(colour in chart for colour in VARIABLES)
+    assert charts[0] == str(
+        growth_chart([Curve("", [(0.0, 0.0), (9.0, 900.0)])], label="behaviours")
+    ), "the same campaign gives the same page"
+
+
+def test_what_is_compared_has_colours_and_a_legend() -> None:
+    points = [(0.0, 0.0), (50.0, 5.0)]
+    curves = [Curve(name, points) for name in ("mcmc", "random", "mcmc")]
+    svg = str(growth_chart(curves, label="behaviours"))
+    legend = re.findall(r"<text[^>]*>(mcmc|random)</text>", svg)
+    assert sorted(legend) == ["mcmc", "random"]
+    assert path_of(svg, "var(--accent)")
+    assert path_of(svg, "var(--line1)")
+    assert "var(--line2)" not in svg
+    alone = str(growth_chart(curves[:1], label="behaviours"))
+    assert not re.findall(r"<text[^>]*>mcmc</text>", alone)
 
 
 def test_an_empty_or_flat_curve_is_drawn_too() -> None:
-    for line in ([], [(0.0, 0.0)], [(0.0, 0.0), (0.0, 0.0)]):
-        assert str(growth_chart([line], label="x")).endswith("</svg>")
+    for points in ([], [(0.0, 0.0)], [(0.0, 0.0), (0.0, 0.0)]):
+        assert str(growth_chart([Curve("x", points)], label="x")).endswith("</svg>")
 
 
-def test_numbers_steps_and_thinning() -> None:
+def test_samplers_in_one_folder_are_told_apart(folder: Path) -> None:
+    first = next((folder / "record").glob("*.jsonl"))
+    about = {"about": {"sampler": "random", "member": "other"}}
+    moments = [{"seconds": n, "executions": n, "behaviours": n, "findings": 0} for n in (1, 2)]
+    lines = [json.dumps(line) for line in (about, *moments)]
+    (folder / "record" / "2-2.jsonl").write_text("\n".join(lines) + "\n")
+    own = json.loads(first.read_text().splitlines()[0])["about"]["sampler"]
+    names = [curve.name for curve in collect(folder, totals=False).curves["behaviours"]]
+    assert sorted(names) == sorted([own, "random"])
+
+
+def test_numbers_and_thinning() -> None:
     assert [short_number(v) for v in (0, 7, 950, 1200, 34000, 5.6e6)] == [
         *("0", "7", "950", "1.2k", "34k", "5.6M")
     ]
-    for most in (0.3, 1, 7, 10, 33, 999, 12345):
-        assert 1.9 <= most / nice_step(most) <= 5.01
     long = [(float(n), float(n)) for n in range(5000)]
     short = thinned(long)
     assert short[0] == long[0]
