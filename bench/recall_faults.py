@@ -4,27 +4,40 @@ A fault counts as found at the first finding - confirmed in fresh processes by t
 shows once more from its bytes alone under the fault and is gone without it; what torch's own live
 bugs give is not counted. The right verdict is the one that the fault declares.
 
+Several samplers are compared by how many faults a seed's campaigns find, and by the mean time to
+one, where a fault that was missed counts as the whole time. The target is met when mcmc finds 95%,
+at least as many as random, and `stateless` at most a third as many (medians over the seeds).
+
     python bench/recall_faults.py                         every fault, 300 seconds each
     python bench/recall_faults.py --folder=DIR            the same, resumable: a line per fault
     python bench/recall_faults.py --quick                 two cheap faults
     python bench/recall_faults.py guard_bool rng_         faults whose names contain one of these
-    python bench/recall_faults.py --sampler=random        a baseline: does guidance pay?
+    python bench/recall_faults.py --samplers=mcmc,random,stateless --seeds=1,2,3,4,5 --seconds=60 \
+        --workers=1 --jobs=2 --folder=DIR --plot=faults.svg        does guidance pay?
 """
 
 from __future__ import annotations
 
 import json
-import resource
+import statistics
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
 
 import click
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from campaigns import Campaign
+from sampler import THIRD, rank_test
+from sampler_plots import COLUMNS, draw
 from seeded import Fault, Workers, all_faults
 
 from rondo.findings import reproducer
@@ -51,7 +64,6 @@ class Row:
     verdict: str
     effect: str
     seconds: float
-    cpu_seconds: float
     executions: int
     others: int
     bucket: str
@@ -77,23 +89,31 @@ class Row:
         else:
             wrong = "" if self.right else f" WRONG VERDICT, {self.expected} expected"
             said = f"{self.verdict}{wrong}: {self.bucket}"
-        return f"{self.name:26} {self.backend:9} {self.seconds:6.1f} s {said}"
+        who = f"{self.sampler:9} {self.seed:2} {self.name:26} {self.backend:9}"
+        return f"{who} {self.seconds:6.1f} s {said}"
 
 
-def seek(
-    fault: Fault,
-    workers: Workers,
-    folder: Path,
-    *,
-    seconds: float,
-    seed: int,
-    sampler: str,
-    slots: int,
-) -> Row:
-    """Run a campaign under `fault` until it has a finding that the fault is to blame for."""
-    before = _cpu_seconds()
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A campaign that is asked for."""
+
+    fault: Fault
+    sampler: str
+    seed: int
+    limit: float
+    slots: int
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """As a row's."""
+        return self.fault.name, self.seed, self.sampler, self.limit, self.slots
+
+
+def seek(task: Task, workers: Workers, folder: Path) -> Row:
+    """Run a campaign under a fault until it has a finding that the fault is to blame for."""
+    fault, seconds = task.fault, task.limit
     flags = ["--preload", str(fault.path), f"--backends={fault.backend}"]
-    flags += [f"-seed={seed}", f"--sampler={sampler}", f"-workers={slots}"]
+    flags += [f"-seed={task.seed}", f"--sampler={task.sampler}", f"-workers={task.slots}"]
     campaign = Campaign(folder, CORPUS, flags, seconds=seconds)
     last: dict[str, object] = {}
     moment: dict[str, object] = {}
@@ -124,14 +144,13 @@ def seek(
         verdict=identity.verdict if identity else "",
         effect=identity.effect if identity else "",
         seconds=float(str(last.get("seconds", seconds))),
-        cpu_seconds=round(_cpu_seconds() - before, 1),
         executions=int(str(last.get("executions", 0))),
         others=others,
         bucket=str(moment.get("bucket", "")),
-        seed=seed,
-        sampler=sampler,
+        seed=task.seed,
+        sampler=task.sampler,
         limit=seconds,
-        slots=slots,
+        slots=task.slots,
     )
 
 
@@ -145,15 +164,92 @@ def due(file: reproducer.Reproducer, fault: Fault, workers: Workers) -> bool:
     return shows == [True, False]
 
 
-def _cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def read_rows(path: Path) -> list[Row]:
     """Return the rows that an earlier run has written."""
     lines = path.read_text().splitlines() if path.exists() else []
     return [Row(**json.loads(line)) for line in lines]
+
+
+def run_all(tasks: list[Task], folder: Path, jobs: int) -> Iterator[Row]:
+    """Return a row for each task as it ends; those that `folder` holds are not run again."""
+    results = folder / "results.jsonl"
+    done = {row.key: row for row in read_rows(results)}
+    yield from (done[task.key] for task in tasks if task.key in done)
+    writing = threading.Lock()
+    idle: SimpleQueue[Workers] = SimpleQueue()
+    made = [Workers() for _ in range(jobs)]
+    for workers in made:
+        idle.put(workers)
+
+    def run(task: Task) -> Row:
+        name = f"{task.fault.name}-{task.sampler}-{task.seed}-"
+        workers = idle.get()
+        try:
+            row = seek(task, workers, Path(tempfile.mkdtemp(prefix=name, dir=folder)))
+        finally:
+            idle.put(workers)
+        with writing, results.open("a") as file:
+            file.write(json.dumps(asdict(row)) + "\n")
+        return row
+
+    with ThreadPoolExecutor(jobs) as pool:
+        left = [pool.submit(run, task) for task in tasks if task.key not in done]
+        try:
+            for each in as_completed(left):
+                yield each.result()
+        finally:  # ended early: what runs is finished and kept, the rest is not begun
+            pool.shutdown(cancel_futures=True)
+            for workers in made:
+                workers.close()
+
+
+def found_by(rows: list[Row], sampler: str) -> list[int]:
+    """Return how many faults the campaigns of `sampler` found, seed by seed."""
+    seeds = sorted({row.seed for row in rows})
+    own = [row for row in rows if row.sampler == sampler]
+    return [sum(row.right for row in own if row.seed == seed) for seed in seeds]
+
+
+def mean_time(rows: list[Row], sampler: str) -> float:
+    """Return the mean seconds to a fault; one that was missed counts as the whole time."""
+    return statistics.mean(
+        row.seconds if row.right else row.limit for row in rows if row.sampler == sampler
+    )
+
+
+def judge(rows: list[Row], samplers: list[str]) -> tuple[dict[str, Any], bool]:
+    """Return the figures of each sampler, and whether the target holds."""
+    found = {sampler: found_by(rows, sampler) for sampler in samplers}
+    medians = {sampler: statistics.median(counts) for sampler, counts in found.items()}
+    figures: dict[str, Any] = {
+        sampler: {
+            "found": found[sampler],
+            "median": medians[sampler],
+            "mean seconds": round(mean_time(rows, sampler), 1),
+        }
+        for sampler in samplers
+    }
+    of = len({row.name for row in rows})
+    first = samplers[0]
+    good = medians[first] >= TARGET * of
+    if first == "mcmc":
+        for sampler in samplers[1:]:
+            figures[sampler]["p"] = round(rank_test(found[first], found[sampler]), 4)
+            share = THIRD if sampler == "stateless" else 1.0
+            good = good and medians[sampler] <= share * medians[first]
+    return figures, good
+
+
+def curves(rows: list[Row], samplers: list[str]) -> list[dict[str, Any]]:
+    """Return what `sampler_plots.draw` draws: faults found over the time of their campaigns."""
+    runs = []
+    for sampler, seed in product(samplers, sorted({row.seed for row in rows})):
+        own = [row for row in rows if (row.sampler, row.seed) == (sampler, seed)]
+        seconds = [0.0, *sorted(row.seconds for row in own if row.right), own[0].limit]
+        moments = [[each, each, *[0] * (len(COLUMNS) - 2)] for each in seconds]
+        faults = {row.name: row.seconds for row in own if row.right}
+        runs.append({"sampler": sampler, "seed": seed, "moments": moments, "faults": faults})
+    return runs
 
 
 @click.command()
@@ -162,18 +258,22 @@ def read_rows(path: Path) -> list[Row]:
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to write; resumed.")
 @click.option("--seconds", default=SECONDS, show_default=True, help="Limit for each fault.")
-@click.option("--seed", default=1, show_default=True)
-@click.option("--sampler", type=click.Choice(list(SAMPLERS)), default="mcmc", show_default=True)
+@click.option("--seeds", default="1", show_default=True, help="Seeds, with commas between.")
+@click.option("--samplers", default="mcmc", show_default=True, help="With commas between.")
 @click.option("--workers", "slots", default=2, show_default=True, help="Workers of a campaign.")
+@click.option("--jobs", default=1, show_default=True, help="Campaigns at a time.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw the curves into this file.")
 def main(
     names: tuple[str, ...],
     quick: bool,
     as_json: bool,
     folder: Path | None,
     seconds: float,
-    seed: int,
-    sampler: str,
+    seeds: str,
+    samplers: str,
     slots: int,
+    jobs: int,
+    plot: Path | None,
 ) -> None:
     """Find every seeded fault, or say which are not found."""
     if quick:
@@ -181,41 +281,40 @@ def main(
     faults = [f for f in all_faults() if not names or any(name in f.name for name in names)]
     if not faults:
         raise click.UsageError(f"no fault is named like {' or '.join(names)}")
+    chosen = samplers.split(",")
+    if {*chosen} - {*SAMPLERS} or not all(seed.isdecimal() for seed in seeds.split(",")):
+        raise click.UsageError("samplers are " + ", ".join(SAMPLERS) + "; seeds whole numbers")
+    # Seed by seed, so that a run that is ended early has compared all samplers as far as it is.
+    tasks = [
+        Task(fault, sampler, seed, seconds, slots)
+        for seed in map(int, seeds.split(","))
+        for sampler in chosen
+        for fault in faults
+    ]
+    rows = []
     with tempfile.TemporaryDirectory(prefix="recall-") as temporary:
         folder = (folder or Path(temporary)).absolute()
         folder.mkdir(parents=True, exist_ok=True)
-        results = folder / "results.jsonl"
-        known = {row.key: row for row in read_rows(results)}
-        rows = []
-        workers = Workers()
-        try:
-            for fault in faults:
-                row = known.get((fault.name, seed, sampler, seconds, slots))
-                if row is None:
-                    place = Path(tempfile.mkdtemp(prefix=f"{fault.name}-", dir=folder))
-                    row = seek(
-                        fault,
-                        workers,
-                        place,
-                        seconds=seconds,
-                        seed=seed,
-                        sampler=sampler,
-                        slots=slots,
-                    )
-                    with results.open("a") as file:
-                        file.write(json.dumps(asdict(row)) + "\n")
-                rows.append(row)
-                print(row.line(), file=sys.stderr if as_json else sys.stdout, flush=True)
-        finally:
-            workers.close()
-    right = sum(row.right for row in rows)
+        for row in run_all(tasks, folder, jobs):
+            rows.append(row)
+            print(row.line(), file=sys.stderr if as_json else sys.stdout, flush=True)
+    if plot is not None:
+        draw(curves(rows, chosen), plot)
+    figures, good = judge(rows, chosen)
     if as_json:
-        print(json.dumps({"rows": [asdict(row) for row in rows], "right": right}))
-    print(
-        f"{sampler}: seeded faults found within {seconds:g} s each with the right verdict:"
-        f" {right} of {len(rows)} (target {TARGET:.0%})"
+        print(json.dumps({"rows": [asdict(row) for row in rows], "samplers": figures}))
+    told = "; ".join(
+        f"{sampler} {row['median']:g} of {len(faults)} (mean {row['mean seconds']:.0f} s)"
+        for sampler, row in figures.items()
     )
-    sys.exit(right < TARGET * len(rows))
+    ranks = "".join(
+        f", p {row['p']:g} for mcmc above {sampler}"
+        for sampler, row in figures.items()
+        if "p" in row
+    )
+    goal = f"{TARGET:.0%}" + (", random at most as many, stateless a third" if ranks else "")
+    print(f"seeded faults found within {seconds:g} s each: {told}{ranks} (target {goal})")
+    sys.exit(not good)
 
 
 if __name__ == "__main__":

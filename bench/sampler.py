@@ -13,15 +13,12 @@ the same; on a shared one only the first is fair.
 
 Printed: medians with the range over seeds; the time mcmc needs to reach what random has at its end
 (median of random's finals), as a share of that time; for final counts an exact rank test
-(Mann-Whitney by enumeration, one-sided: mcmc has more); and for each live bug and each fault how
-many campaigns of a sampler found it, and when.
+(Mann-Whitney by enumeration, one-sided: mcmc has more); and for each live bug how many campaigns of
+a sampler found it, and when.
 
-With --faults all faults of `bench/faults/` are planted at once, and what a campaign finds is laid
-to one of them afterwards (`blame.py`): "faults" are those that it found. Some hide others, from
-every sampler alike.
-
-The target is met when mcmc has random's behaviours in at most 60% of its time, finds at least as
-many faults and live bugs, and `stateless` at most a third as many as mcmc.
+The target is met when mcmc has random's behaviours in at most 60% of its time and finds at least as
+many live bugs, and `stateless` at most a third as many as mcmc. `recall_faults.py` compares
+samplers on seeded faults.
 
 With `nnsmith` among --samplers a one-shot generator from outside takes part (`outside.py`), for
 which `pip install rondo[bench]` is needed.
@@ -32,7 +29,6 @@ which `pip install rondo[bench]` is needed.
     python bench/sampler.py --folder=DIR --jobs=2        two campaigns at a time, one to a core
     python bench/sampler.py --minutes=3 --seeds=3 --backends=eager
     python bench/sampler.py --folder=DIR --plot=docs/images/sampler.svg
-    python bench/sampler.py --folder=DIR --faults --minutes=4
     python bench/sampler.py --quick                      one seed, seconds: a smoke test
 """
 
@@ -48,6 +44,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from itertools import combinations
@@ -59,11 +56,8 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from blame import Judge
 from recall import Known, read_record
 from sampler_plots import COLUMNS, draw
-from seeded import FOLDER as FAULTS
-from seeded import Workers, load_fault
 
 from rondo.errors import RondoError
 from rondo.findings import reproducer
@@ -73,9 +67,7 @@ ROOT = Path(__file__).parents[1]
 SAMPLERS = ("mcmc", "random", "stateless")
 OUTSIDE = "nnsmith"
 """A generator from outside, which `outside.py` runs as a campaign would."""
-COUNTS = ("behaviours", "lines", "findings", "live", "faults")
-BUGS = ("live", "faults")
-"""What is found or not: a run says of each one by name when it had it."""
+COUNTS = ("behaviours", "lines", "findings", "live")
 TARGET = 0.6
 """mcmc reaches what random has in the end in at most this share of the time."""
 THIRD = 1 / 3
@@ -171,7 +163,6 @@ def campaign(sampler: str, seed: int, settings: Run) -> Run:
         clock.start()
         moments = []
         hits: dict[str, float] = {}
-        found: list[tuple[float, str, Reproducer]] = []
         live: dict[str, float] = {}
         spent: dict[str, float] = {}
         try:
@@ -187,8 +178,7 @@ def campaign(sampler: str, seed: int, settings: Run) -> Run:
                 if told["event"] == "finding":
                     hits.setdefault(told["bucket"], cpu)
                     if "path" in told:  # NNSmith's have no file
-                        found.append((cpu, told["bucket"], reproducer.load(Path(told["path"]))))
-                        for name in bugs_of(found[-1][-1], known):
+                        for name in bugs_of(reproducer.load(Path(told["path"])), known):
                             live.setdefault(name, cpu)
                 if told["event"] == "done":  # shutting down is no search
                     cpu, wall = moments[-1][:2] if moments else (cpu, wall)
@@ -205,33 +195,13 @@ def campaign(sampler: str, seed: int, settings: Run) -> Run:
                 process.wait(GRACE)
     if not clock.up or not moments:  # Ctrl-C reaches the campaign too
         raise click.ClickException(f"{sampler} with seed {seed} ended before its time")
-    faults = faults_of(found, settings["preload"])
-    bugs = {"buckets": hits, "live": live, "faults": faults}
-    run = {"sampler": sampler, "seed": seed, "moments": moments, **bugs}
+    run = {"sampler": sampler, "seed": seed, "moments": moments, "buckets": hits, "live": live}
     return {**run, "time_shares": spent, **settings}
 
 
 def bugs_of(found: Reproducer, record: list[Known]) -> list[str]:
     """Return the names of the bugs of the record that a finding is."""
     return [known.name for known in record if known.matches(found, "")]
-
-
-def faults_of(found: list[tuple[float, str, Reproducer]], planted: list[str]) -> dict[str, float]:
-    """Return which of the faults that were planted were found, and when each was first."""
-    faults = [load_fault(ROOT / path) for path in planted if (ROOT / path).parent == FAULTS]
-    if not faults or not found:
-        return {}
-    first: dict[str, float] = {}
-    workers = Workers()
-    try:
-        judge = Judge(faults, workers)
-        for seconds, bucket, file in found:
-            name = judge.fault_of(file, bucket)
-            if name is not None:
-                first.setdefault(name, seconds)
-    finally:
-        workers.close()
-    return first
 
 
 def all_runs(
@@ -251,7 +221,7 @@ def all_runs(
     def run(asked: tuple[str, int]) -> None:
         sampler, seed = asked
         record = campaign(sampler, seed, plain)
-        last = {column: finals([record], sampler, column)[0] for column in (*COLUMNS, "faults")}
+        last = {column: finals([record], sampler, column)[0] for column in COLUMNS}
         spent = ", ".join(f"{k} {share:.0%}" for k, share in record["time_shares"].items())
         with writing, path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
@@ -275,10 +245,8 @@ def all_runs(
 
 def finals(runs: list[Run], sampler: str, column: str) -> list[float]:
     """Return what each campaign of `sampler` had in the end."""
-    own = [run for run in runs if run["sampler"] == sampler]
-    if column in BUGS:
-        return [float(len(run.get(column, ()))) for run in own]
-    return [run["moments"][-1][COLUMNS.index(column)] for run in own]
+    index = COLUMNS.index(column)
+    return [run["moments"][-1][index] for run in runs if run["sampler"] == sampler]
 
 
 def time_to(run: Run, goal: float, *, axis: str, column: str = "behaviours") -> float:
@@ -295,7 +263,7 @@ def shares(runs: list[Run], axis: str, column: str = "behaviours") -> list[float
     return [time_to(run, goal, axis=axis, column=column) / end for run in guided]
 
 
-def rank_test(more: list[float], less: list[float]) -> float:
+def rank_test(more: Sequence[float], less: Sequence[float]) -> float:
     """Return the exact one-sided p of Mann-Whitney: that chance ranks `more` so high.
 
     Every way of dealing the pooled values is counted, ties as half a win: at most a few hundred
@@ -329,32 +297,31 @@ def judge(runs: list[Run], samplers: tuple[str, ...]) -> Run:
                 if column in COUNTS
             }
     figures["share"] = {axis: _spread(shares(runs, axis)) for axis in ("cpu", "wall", "executions")}
-    figures["bugs"] = {kind: times(runs, samplers, kind) for kind in BUGS}
+    figures["live"] = times(runs, samplers)
     return figures
 
 
 def shown(runs: list[Run]) -> list[str]:
     """Return the columns that some run has something of."""
-    columns = (*COLUMNS, "faults")
-    return [c for c in columns if any(any(finals(runs, r["sampler"], c)) for r in runs)]
+    return [c for c in COLUMNS if any(any(finals(runs, r["sampler"], c)) for r in runs)]
 
 
-def times(runs: list[Run], samplers: tuple[str, ...], kind: str) -> dict[str, Run]:
-    """Return, for each bug that some run found, how many runs of each sampler did, and when.
+def times(runs: list[Run], samplers: tuple[str, ...]) -> dict[str, Run]:
+    """Return, for each live bug that some run found, how many runs of each sampler did, and when.
 
-    The time is the median over all runs of a sampler, infinity where most of them missed it.
+    The time is the median over all runs of a sampler, None where most of them missed it.
     """
-    names = sorted({name for run in runs for name in run.get(kind, ())})
+    names = sorted({name for run in runs for name in run.get("live", ())})
     figures: dict[str, Run] = {}
     for name in names:
         figures[name] = {}
         for sampler in samplers:
-            own = [run.get(kind, {}).get(name) for run in runs if run["sampler"] == sampler]
-            when = [math.inf if each is None else each for each in own]
+            own = [run.get("live", {}).get(name) for run in runs if run["sampler"] == sampler]
+            when = statistics.median(math.inf if each is None else each for each in own)
             figures[name][sampler] = {
                 "found": sum(each is not None for each in own),
                 "of": len(own),
-                "median": statistics.median(when),
+                "median": when if when < math.inf else None,
             }
     return figures
 
@@ -382,16 +349,15 @@ def table(figures: Run) -> list[str]:
             f"mcmc has random's behaviours after {row['median']:.2f}"
             f" ({row['low']:.2f}-{row['high']:.2f}) of its {axis}"
         )
-    for kind, bugs in figures["bugs"].items():
-        for name, row in bugs.items():
-            cells = [f"{sampler} {_when(each)}" for sampler, each in row.items()]
-            lines.append(f"{kind} {name:28} " + "   ".join(f"{cell:28}" for cell in cells).rstrip())
+    for name, row in figures["live"].items():
+        cells = [f"{sampler} {_when(each)}" for sampler, each in row.items()]
+        lines.append(f"{name:28} " + "   ".join(f"{cell:28}" for cell in cells).rstrip())
     return lines
 
 
 def _when(row: Run) -> str:
     """Return how many runs found a bug, and the median time."""
-    told = f", {row['median']:.0f} s" if row["median"] < math.inf else ""
+    told = f", {row['median']:.0f} s" if row["median"] is not None else ""
     return f"{row['found']} of {row['of']}{told}"
 
 
@@ -401,17 +367,13 @@ def verdicts(figures: Run, clock: str) -> list[tuple[str, bool]]:
     when = f"after {share:.0%} of its time" if share < math.inf else "never"
     parts = [(f"mcmc has random's behaviours {when} (target <= {TARGET:.0%})", share <= TARGET)]
     samplers = figures["samplers"]
-    for kind in BUGS:
-        if kind not in samplers["mcmc"]:
-            continue
-        ours = samplers["mcmc"][kind]["median"]
-        least = samplers["random"][kind]["median"]
-        parts.append((f"{kind}: {ours:g} (target >= random's {least:g})", ours >= least))
-        if "stateless" in samplers:
-            plain = samplers["stateless"][kind]["median"]
-            parts.append(
-                (f"stateless {plain:g} (target <= {ours * THIRD:.1f})", plain <= ours * THIRD)
-            )
+    if "live" in samplers["mcmc"]:
+        bugs = {sampler: row["live"]["median"] for sampler, row in samplers.items()}
+        ours, least = bugs["mcmc"], bugs["random"]
+        parts.append((f"live bugs: {ours:g} (target >= random's {least:g})", ours >= least))
+        if "stateless" in bugs:
+            plain, most = bugs["stateless"], ours * THIRD
+            parts.append((f"stateless {plain:g} (target <= {most:.1f})", plain <= most))
     return parts
 
 
@@ -430,7 +392,6 @@ def verdicts(figures: Run, clock: str) -> list[tuple[str, bool]]:
 @click.option("--lines/--no-lines", default=False, show_default=True, help="Trace lines too.")
 @click.option("--corpus/--no-corpus", default=True, show_default=True, help="Shipped seeds.")
 @click.option("--preload", multiple=True, type=click.Path(exists=True), help="Plant a fault.")
-@click.option("--faults", is_flag=True, help="Plant all of bench/faults, and count the found.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the curves into this file.")
 def main(
     quick: bool,
@@ -440,7 +401,6 @@ def main(
     minutes: float,
     samplers: str,
     jobs: int,
-    faults: bool,
     plot: Path | None,
     **settings: Any,
 ) -> None:
@@ -450,15 +410,14 @@ def main(
     if not {"mcmc", "random"} <= set(chosen) <= set(known):
         raise click.UsageError(f"--samplers needs mcmc and random, of {', '.join(known)}")
     if OUTSIDE in chosen and (
-        faults or settings["preload"] or settings["architectures"] or settings["workers"] > 1
+        settings["preload"] or settings["architectures"] or settings["workers"] > 1
     ):
         raise click.UsageError(f"{OUTSIDE} takes no --preload, --architectures or --workers")
     settings["seconds"] = minutes * 60
     if quick:
         chosen, seeds = ("mcmc", "random"), 1
         settings |= {"seconds": QUICK_SECONDS, "backends": "eager", "corpus": False, "lines": False}
-    planted = [*settings["preload"], *(sorted(FAULTS.glob("*.py")) if faults else ())]
-    settings["preload"] = [os.path.relpath(path, ROOT) for path in planted]
+    settings["preload"] = [os.path.relpath(path, ROOT) for path in settings["preload"]]
     with tempfile.TemporaryDirectory() as temporary:
         place = folder or Path(temporary)
         place.mkdir(parents=True, exist_ok=True)
@@ -470,7 +429,7 @@ def main(
     if plot is not None:
         draw(runs, plot)
     if as_json:
-        click.echo(json.dumps(figures))
+        click.echo(json.dumps(figures).replace("Infinity", "null"))  # JSON has no such number
     else:
         click.echo("\n".join(table(figures)))
     parts = verdicts(figures, settings["clock"])

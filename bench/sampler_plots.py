@@ -1,4 +1,4 @@
-"""Curves of `bench/sampler.py`: counts over time and over executions, one panel each.
+"""Curves that compare samplers: counts over time and over executions, one panel each.
 
 A line is the median over seeds, the band around it their range; both are steps, since a count
 holds until the next moment.
@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 COLUMNS = ("cpu", "wall", "executions", "behaviours", "lines", "findings", "live")
 """What the numbers of a moment are."""
-AXES = {"cpu": "CPU seconds", "executions": "executions"}
+AXES = {"cpu": "seconds", "executions": "executions"}
 COUNTS = {
     "behaviours": "behaviours",
     "lines": "compiler lines",
@@ -33,11 +33,12 @@ POINTS = 200
 def draw(runs: list[dict[str, Any]], path: Path) -> None:
     """Draw all panels that have something to show into `path` (its suffix says the format)."""
     counts = [count for count in COUNTS if any(any(values_of(run, count)) for run in runs)]
-    figure = Figure(figsize=(4.6 * len(AXES), 3.0 * len(counts)), layout="constrained")
-    panels = figure.subplots(len(counts), len(AXES), squeeze=False)
+    axes = [axis for axis in AXES if any(any(values_of(run, axis)) for run in runs)]
+    figure = Figure(figsize=(4.6 * len(axes), 3.0 * len(counts)), layout="constrained")
+    panels = figure.subplots(len(counts), len(axes), squeeze=False)
     samplers = list(dict.fromkeys(run["sampler"] for run in runs))
     for row, count in zip(panels, counts, strict=True):
-        for panel, axis in zip(row, AXES, strict=True):
+        for panel, axis in zip(row, axes, strict=True):
             for sampler in samplers:
                 own = [run for run in runs if run["sampler"] == sampler]
                 _curve(panel, own, axis, count, sampler)

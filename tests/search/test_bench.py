@@ -7,7 +7,6 @@ import math
 import re
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,11 +14,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
-import blame  # noqa: E402  (scripts of the bench, not a package)
+import recall_faults  # noqa: E402  (scripts of the bench, not a package)
 import sampler as bench  # noqa: E402
+import sampler_plots  # noqa: E402
 from sampler_plots import draw  # noqa: E402
-
-from rondo.oracle.result import Identity  # noqa: E402
 
 
 def run(sampler: str, seed: int, *moments: tuple[float, int]) -> dict[str, Any]:
@@ -85,7 +83,9 @@ def test_runs_that_are_there_are_not_run_again(
 
 def with_bugs(sampler: str, seed: int, live: dict[str, float]) -> dict[str, Any]:
     """A campaign that found these bugs at these times."""
-    return {**run(sampler, seed, (10, 50), (100, 100)), "live": live}
+    made = run(sampler, seed, (10, 50), (100, 100))
+    made["moments"][-1][-1] = len(live)
+    return {**made, "live": live}
 
 
 def test_the_last_line_tells_every_figure_and_target() -> None:
@@ -98,11 +98,11 @@ def test_the_last_line_tells_every_figure_and_target() -> None:
     figures = bench.judge(runs, samplers)
     assert bench.verdicts(figures, "cpu") == [
         ("mcmc has random's behaviours after 100% of its time (target <= 60%)", False),
-        ("live: 3 (target >= random's 1)", True),
+        ("live bugs: 3 (target >= random's 1)", True),
         ("stateless 1 (target <= 1.0)", True),
     ]
     nothing = bench.judge([with_bugs("mcmc", 1, {}), *runs[1:]], samplers)
-    assert ("live: 0 (target >= random's 1)", False) in bench.verdicts(nothing, "cpu")
+    assert ("live bugs: 0 (target >= random's 1)", False) in bench.verdicts(nothing, "cpu")
     slow = bench.judge([*RUNS[:3], RUNS[-1]], ("mcmc", "random"))
     assert bench.verdicts(slow, "cpu") == [
         ("mcmc has random's behaviours never (target <= 60%)", False)
@@ -112,60 +112,62 @@ def test_the_last_line_tells_every_figure_and_target() -> None:
 def test_a_bug_has_its_median_time_over_all_runs() -> None:
     runs = [with_bugs("mcmc", n, {"a": 10.0 * n} if n < 3 else {}) for n in (1, 2, 3)]
     runs += [with_bugs("random", n, {"a": 5.0} if n < 2 else {}) for n in (1, 2, 3)]
-    figures = bench.times(runs, ("mcmc", "random"), "live")
+    figures = bench.times(runs, ("mcmc", "random"))
     assert figures == {
         "a": {
             "mcmc": {"found": 2, "of": 3, "median": 20.0},
-            "random": {"found": 1, "of": 3, "median": math.inf},
+            "random": {"found": 1, "of": 3, "median": None},
         }
     }
     text = "\n".join(bench.table(bench.judge(runs, ("mcmc", "random"))))
-    assert re.search("live a +mcmc 2 of 3, 20 s +random 1 of 3", text)
+    assert re.search("a +mcmc 2 of 3, 20 s +random 1 of 3", text)
 
 
-class Pretended:
-    """Workers under which a finding shows if one of `guilty` is planted, or all of `needed`."""
-
-    def __init__(self, guilty: set[str], needed: set[str]) -> None:
-        self.guilty, self.needed = guilty, needed
-        self.chosen: set[str] = set()
-        self.runs = 0
-        self.executor = self
-
-    def choose(self, *faults: Any) -> None:
-        self.chosen = {fault.name for fault in faults}
-
-    def run_fresh(self, data: bytes) -> Any:
-        self.runs += 1
-        shows = bool(self.guilty & self.chosen) or self.needed <= self.chosen
-        return SimpleNamespace(alarms=[SimpleNamespace(identity=IDENTITY)] if shows else [])
+def fault_row(sampler: str, seed: int, name: str, seconds: float | None) -> recall_faults.Row:
+    """What became of a fault in a campaign of 60 seconds; not found without `seconds`."""
+    found = seconds is not None
+    what = {"layer": "rng", "backend": "eager", "expected": "stateful", "effect": "value"}
+    what |= {"verdict": "stateful" if found else "", "bucket": "b" if found else ""}
+    figures: dict[str, Any] = {"executions": 9, "others": 0, "limit": 60.0, "slots": 1}
+    when = 61.5 if seconds is None else seconds
+    return recall_faults.Row(
+        name=name, found=found, seconds=when, seed=seed, sampler=sampler, **what, **figures
+    )
 
 
-IDENTITY = Identity("stateful", "value", "m", "call()", "eager")
+FAULT_ROWS = [
+    fault_row(sampler, seed, name, seconds)
+    for sampler, times in {
+        "mcmc": (10.0, 20.0),
+        "random": (30.0, None),
+        "stateless": (None, None),
+    }.items()
+    for seed in (1, 2)
+    for name, seconds in zip("ab", times, strict=True)
+]
 
 
-@pytest.mark.parametrize(
-    ("guilty", "needed", "expected"),
-    [
-        ({"f3"}, {"no"}, "f3"),
-        ({"f0", "f6"}, {"no"}, "f0"),
-        ({"elsewhere"}, {"f1", "f5"}, None),
-        ({"elsewhere"}, set(), None),
-    ],
-    ids=["one", "either", "both", "live"],
-)
-def test_a_finding_is_laid_to_the_fault_that_shows_it_alone(
-    guilty: set[str], needed: set[str], expected: str | None
-) -> None:
-    workers = Pretended(guilty, needed)
-    faults: Any = [SimpleNamespace(name=f"f{n}") for n in range(7)]
-    judge = blame.Judge(faults, workers)  # type: ignore[arg-type]
-    found: Any = SimpleNamespace(data=b"", identity=IDENTITY)
-    assert judge.fault_of(found, "bucket") == expected
-    if expected is not None:
-        workers.runs = 0
-        assert judge.fault_of(found, "bucket") == expected
-        assert workers.runs == 2, "what the bucket was before is tried first"
+def test_samplers_are_compared_on_faults() -> None:
+    samplers = ["mcmc", "random", "stateless"]
+    figures, good = recall_faults.judge(FAULT_ROWS, samplers)
+    assert good
+    assert figures["mcmc"] == {"found": [2, 2], "median": 2, "mean seconds": 15.0}
+    assert figures["random"] == {"found": [1, 1], "median": 1, "mean seconds": 45.0, "p": 0.1667}
+    assert figures["stateless"]["mean seconds"] == 60.0
+    assert not recall_faults.judge(FAULT_ROWS, ["random"])[1], "one of two is not 95%"
+    swapped = [
+        fault_row(sampler, 1, name, seconds)
+        for sampler in ("mcmc", "stateless")
+        for name, seconds in (("a", 1.0), ("b", 2.0))
+    ]
+    assert not recall_faults.judge(swapped, ["mcmc", "stateless"])[1]
+
+
+def test_faults_that_were_found_are_drawn(tmp_path: Path) -> None:
+    runs = recall_faults.curves(FAULT_ROWS, ["mcmc", "random"])
+    assert [sampler_plots.values_of(run, "faults")[-1] for run in runs] == [2, 2, 1, 1]
+    draw(runs, tmp_path / "faults.svg")
+    assert "seeded faults" in (tmp_path / "faults.svg").read_text()
 
 
 def test_the_curves_are_drawn(tmp_path: Path) -> None:
