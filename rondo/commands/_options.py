@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,32 @@ class _Seconds(click.types.FloatParamType):
         if not (math.isfinite(seconds) and seconds > 0):
             self.fail(f"{value!r} is no number of seconds above 0.", param, ctx)
         return seconds
+
+
+class _Finding(click.Path):
+    """A reproducer or a sequence; a bucket's folder stands for the one reproducer in it."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        return sole_reproducer(path) if path.is_dir() else path
+
+
+def sole_reproducer(folder: Path) -> Path:
+    """Return the one reproducer that `folder` holds. Raises ReproducerError."""
+    from rondo.errors import ReproducerError
+    from rondo.findings.reproducer import SUFFIX
+
+    files = sorted(folder.glob(f"*{SUFFIX}"))
+    if len(files) != 1:
+        holds = f"{len(files)} reproducers: give one" if files else "no reproducer"
+        raise ReproducerError(f"{folder} holds {holds}")
+    return files[0]
+
+
+FINDING = click.argument("file", type=_Finding())
 
 
 def timeout_option(

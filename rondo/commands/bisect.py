@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import DEVICE, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
+from rondo.commands._options import DEVICE, FINDING, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 from rondo.errors import EXIT_BAD_INPUT, EXIT_BUG, EXIT_OK
 
 LOG_WIDTH = 160
@@ -20,7 +20,7 @@ STYLES = {True: "bold red", False: "green", None: "yellow"}
 
 
 @click.command("bisect")
-@click.argument("file", type=click.Path(path_type=Path))
+@FINDING
 @click.option(
     "--python",
     "interpreters",

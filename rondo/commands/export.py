@@ -8,6 +8,7 @@ import click
 
 from rondo.commands._options import (
     DEVICE,
+    FINDING,
     FRAMEWORK,
     PRELOAD,
     SUBJECT,
@@ -17,7 +18,7 @@ from rondo.commands._options import (
 
 
 @click.command("export")
-@click.argument("file", type=click.Path(path_type=Path))
+@FINDING
 @click.option("--out", type=click.Path(path_type=Path), help="Where it goes.  [standard output]")
 @click.option("--issue", is_flag=True, help="Write an issue for the maintainers around the script.")
 @click.option("--pytest", "as_test", is_flag=True, help="Write a test that is expected to fail.")

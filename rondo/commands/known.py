@@ -39,6 +39,19 @@ def add(bucket: str, url: str, documented: bool, known_file: Path | None) -> Non
     click.echo(f"{name} is {known.status} from {known.url}; noted in {buckets.path}")
 
 
+@command.command("remove")
+@click.argument("bucket")
+@KNOWN_FILE
+def remove(bucket: str, known_file: Path | None) -> None:
+    """Take back that BUCKET is known: it is new again. BUCKET and the list are as for add."""
+    from rondo.findings.known import FILE, KnownBuckets
+
+    name, folder = bucket_named(bucket)
+    buckets = KnownBuckets(known_file or folder / FILE)
+    taken = buckets.remove(name)
+    click.echo(f"{name} was {taken.status} from {taken.url}; no longer noted in {buckets.path}")
+
+
 @command.command("list")
 @click.argument("folder", type=click.Path(path_type=Path), default=Path("findings"))
 @KNOWN_FILE

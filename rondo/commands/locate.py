@@ -8,6 +8,7 @@ import click
 
 from rondo.commands._options import (
     DEVICE,
+    FINDING,
     FRAMEWORK,
     PRELOAD,
     SUBJECT,
@@ -17,7 +18,7 @@ from rondo.commands._options import (
 
 
 @click.command("locate")
-@click.argument("file", type=click.Path(path_type=Path))
+@FINDING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--save", "saves", is_flag=True, help="Write the layer into the reproducer too.")
 @timeout_option("Seconds an experiment may take.")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from rondo.commands._options import DEVICE, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
+from rondo.commands._options import DEVICE, FINDING, FRAMEWORK, PRELOAD, SUBJECT, timeout_option
 from rondo.errors import EXIT_BUG, EXIT_OK
 
 
 @click.command("replay")
-@click.argument("file", type=click.Path(path_type=Path))
+@FINDING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @timeout_option("Seconds it may take.")
 @FRAMEWORK

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from rondo.commands._options import FRAMEWORK, SUBJECT
+from rondo.commands._options import FINDING, FRAMEWORK, SUBJECT
 
 
 @click.command("show")
-@click.argument("file", type=click.Path(path_type=Path))
+@FINDING
 @FRAMEWORK
 @SUBJECT
 def command(file: Path, framework: str, subject: str) -> None:

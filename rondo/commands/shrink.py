@@ -9,6 +9,7 @@ import click
 
 from rondo.commands._options import (
     DEVICE,
+    FINDING,
     FRAMEWORK,
     PRELOAD,
     SUBJECT,
@@ -26,7 +27,7 @@ SIGNALLED = 128
 
 
 @click.command("shrink")
-@click.argument("file", type=click.Path(path_type=Path))
+@FINDING
 @click.option("--out", type=click.Path(path_type=Path), help="Where to.  [FILE.short.rondo]")
 @click.option("--resume", is_flag=True, help="Go on where an interrupted run ended.")
 @click.option(

@@ -11,6 +11,7 @@ import click
 
 from rondo.commands._options import (
     DEVICE,
+    FINDING,
     FRAMEWORK,
     PRELOAD,
     SUBJECT,
@@ -26,7 +27,7 @@ EXIT_NOT_VERIFIED = 1
 
 
 @click.command("verify")
-@click.argument("file", type=click.Path(path_type=Path))
+@FINDING
 @click.option(
     "--times",
     default=10,

@@ -68,6 +68,18 @@ class KnownBuckets:
             self.save()
         return self.buckets[bucket]
 
+    def remove(self, bucket: str) -> Known:
+        """Take the note on `bucket` back, and write the file. Raises KnownError."""
+        if not self._real.is_file():
+            raise KnownError(f"there is no list {self.path}")
+        with _alone(self._real.parent):
+            self.buckets = _read(self.path)
+            if bucket not in self.buckets:
+                raise KnownError(f"{self.path} notes no {bucket}")
+            taken = self.buckets.pop(bucket)
+            self.save()
+        return taken
+
     def save(self) -> None:
         """Write the file. Raises ArtifactError."""
         rows = {name: asdict(known) for name, known in sorted(self.buckets.items())}

@@ -25,6 +25,7 @@ from rondo.findings.trials import Trials
 from rondo.oracle.result import Result
 from rondo.oracle.run import execute
 from tests.campaign.conftest import HARMLESS, ROOT, STALE, TOY, VOCABULARY, toy_bytes
+from tests.findings.conftest import Invoke
 from tests.findings.test_shorten import LONG
 from tests.toy_framework import ToyFramework
 
@@ -75,6 +76,19 @@ def files(tmp_path: Path) -> Path:
     for name, text in preloads.items():
         (tmp_path / f"{name}.py").write_text(text)
     return tmp_path
+
+
+def test_a_bucket_s_folder_stands_for_its_reproducer(invoke: Invoke, tmp_path: Path) -> None:
+    bucket = tmp_path / "bucket"
+    bucket.mkdir()
+    refused = invoke("show", bucket)
+    assert refused.exit_code == 2
+    assert refused.stderr == f"error: {bucket} holds no reproducer\n"
+    save(finding(STALE), bucket / "a.rondo")
+    assert invoke("show", bucket).output == invoke("show", bucket / "a.rondo").output
+    assert invoke("show", bucket).exit_code == 0
+    save(finding(STALE), bucket / "b.rondo")
+    assert invoke("show", bucket).stderr == f"error: {bucket} holds 2 reproducers: give one\n"
 
 
 def test_shrink_writes_a_minimal_reproducer(rondo: Run, files: Path) -> None:

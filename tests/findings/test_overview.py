@@ -162,6 +162,24 @@ def test_known_buckets_are_marked(folder: Path, invoke: Invoke) -> None:
     assert sorted(line.split()[0] for line in listed) == ["documented", "known"]
 
 
+def test_a_note_is_taken_back(folder: Path, invoke: Invoke) -> None:
+    bucket = next((folder / "one").glob("*stale*"))
+    path = folder / "one" / "known.json"
+    done = invoke("known", "remove", bucket)
+    assert (done.exit_code, done.stderr) == (2, f"error: there is no list {path}\n")
+    before = invoke("triage", folder).stdout
+    assert invoke("known", "add", bucket, URL).exit_code == 0
+    assert invoke("triage", folder).stdout != before
+    done = invoke("known", "remove", bucket)
+    assert done.exit_code == 0
+    assert done.stdout == f"{bucket.name} was known from {URL}; no longer noted in {path}\n"
+    assert invoke("triage", folder).stdout == before
+    done = invoke("known", "remove", bucket)
+    assert (done.exit_code, done.stderr) == (2, f"error: {path} notes no {bucket.name}\n")
+    done = invoke("known", "remove", "nothing", "--file", path)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+
+
 def test_the_list_lies_in_the_folder_of_findings(folder: Path, invoke: Invoke) -> None:
     bucket = next((folder / "one").glob("*stale*"))
     for what in (bucket, bucket / "reproducer.rondo"):
