@@ -48,6 +48,7 @@ GUARDED = ("dtype", "layout", "grad", "autocast", "inputs_grad", "alias")
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "no sweep": {"sweep_share": 0.0},
+    "half of the turns sweep": {"sweep_share": 0.5},
     "any fresh start (1 draw)": {"looked_at": 1},
     "the best of 12 draws": {"looked_at": 12},
     "walks of one step": {"walk": 1},

@@ -36,12 +36,20 @@ from rondo.oracle.fresh import is_sampled, measure
 from rondo.oracle.result import Result, Verdict
 from rondo.search.plain import is_suspicious, why_nothing_compiles
 from rondo.search.sampler import Sampler, SearchState
-from rondo.sequences.codec import encode
+from rondo.search.tiers import cost_of
+from rondo.sequences.codec import decode, encode
 from rondo.sequences.step import Sequence
 from rondo.sequences.vocabulary import Vocabulary
 
 FULL = (DiskFullError, CorpusError, ArtifactError)
 """What a full disk shows itself as."""
+TRIAGE_HEAD, TRIAGE_SHARE = 60.0, 0.3
+"""Work that confirming and shortening may take, in units of a usual execution on the cheapest back
+end: so much, and so much for each unit of the search. Early on alarms come faster than they are
+decided, and what the search would find meanwhile is a large part of what it ever finds; later few
+alarms are new, and none waits for long."""
+MOST_WAITING = 64
+"""With more alarms that wait, the oldest is looked into whatever that takes; else the cheapest."""
 JOIN_SECONDS = 0.2
 """How long the main thread waits for another at a time: signals are heard in between."""
 
@@ -206,6 +214,11 @@ class Campaign:
                 self._failures.append(failure)
         self.keeper.disk.release()
         self.status.event("DONE", self.snapshot())
+        undecided = len({case.data for case in self.progress.register.undecided()})
+        if undecided:
+            what = "alarm was" if undecided == 1 else "alarms were"
+            folder = self.artifacts.folder / UNCONFIRMED
+            self.status.info(f"{undecided} {what} not looked into yet: rondo shrink {folder}/FILE")
         for other in self._failures:
             if not isinstance(other, FULL):
                 raise other
@@ -231,7 +244,7 @@ class Campaign:
         progress = self.progress
         while True:
             self.stop.check()
-            case = progress.register.take()
+            case = self._next_case()
             if case is not None:
                 self._examine(slot, case)
             elif progress.waiting:
@@ -242,6 +255,28 @@ class Campaign:
                     return
                 self._step(slot, Job(self.sampler.propose(), proposed=True))
             self.keeper.tick(self)
+
+    def _next_case(self) -> Case | None:
+        """Open the alarm to look into now; None where there is none, or the search goes on first.
+
+        What is cheap to decide comes first, so that a minute of it tells of most bugs.
+        """
+        register = self.progress.register
+        if len(register.waiting) > MOST_WAITING:
+            return register.take()
+        return register.take(self._price) if self._may_examine() else None
+
+    def _may_examine(self) -> bool:
+        """Tell whether alarms are looked into, as long as there are not too many of them."""
+        stats, progress = self.stats, self.progress
+        if stats.triage_work < TRIAGE_HEAD + TRIAGE_SHARE * stats.search_work:
+            return True
+        return not progress.waiting and self._spent()
+
+    def _price(self, case: Case) -> tuple[bool, int, int]:
+        """Return what sorts cases by what they cost: an ordinary miscompilation may wait."""
+        stateless = case.alarm.identity.verdict == Verdict.STATELESS.value
+        return stateless, decode(case.data, self.vocabulary).options.backend, len(case.data)
 
     def _examine(self, slot: Slot, case: Case) -> None:
         """Decide an alarm, and have the next checkpoint say so before anybody is told."""
@@ -292,12 +327,15 @@ class Campaign:
             self._revisit(data, sequence, result)
             return
         backend = self.vocabulary.backends[sequence.options.backend]
-        self.stats.count(result, backend, took, resident)
+        work = result.work * cost_of(sequence.options.backend)
+        self.stats.count(result, backend, took, resident, work=work)
         progress.seeds_left -= not job.proposed
         progress.register.meet(data, sequence.subject, result, self.stats)
         if leaked is not None:
             self.stats.measured += 1
             progress.register.meet(data, sequence.subject, leaked, self.stats)
+        if not self._may_examine():  # it may wait for long, and a kill must not lose it
+            self._keep_undecided(data)
         new = self._learn(job, data, result)
         reached = self.lines.after(slot.executor, data, cpu_seconds, new_behaviours=new)
         if reached:
@@ -373,10 +411,11 @@ class Campaign:
     def _save(self) -> None:
         self.keeper.save(self)
 
-    def _keep_undecided(self) -> None:
-        """Keep the alarms that the end of the campaign leaves undecided."""
+    def _keep_undecided(self, data: bytes | None = None) -> None:
+        """Keep the alarms that nobody has decided, of `data` alone or all there are."""
         for case in self.progress.register.undecided():
-            self.artifacts.keep(UNCONFIRMED, case.data, f"{case.alarm.identity}\n")
+            if data in (None, case.data):
+                self.artifacts.keep(UNCONFIRMED, case.data, f"{case.alarm.identity}\n")
 
     # -------------------------------------------------------------------------------------- status
 

@@ -39,7 +39,7 @@ from rondo.sequences.distribution import SequenceDistribution
 from rondo.sequences.vocabulary import Vocabulary
 
 FORMAT = "rondo-checkpoint"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 ANEW = "start a campaign without --resume: it goes on from the same corpus"
 SUM = 16
 """Bytes of the checksum in front."""

@@ -9,7 +9,9 @@ a known one.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from rondo.campaign.deaths import DIED
 from rondo.campaign.stats import Stats
@@ -68,14 +70,21 @@ class Register:
             pending.add(case.key)
             self.waiting.append(case)
 
-    def take(self) -> Case | None:
-        """Open the first waiting case that is akin to no open one; None when there is none."""
-        for case in self.waiting:
-            if not any(akin(case.alarm.identity, each.alarm.identity) for each in self.open):
-                self.waiting.remove(case)
-                self.open.append(case)
-                return case
-        return None
+    def take(self, price: Callable[[Case], Any] | None = None) -> Case | None:
+        """Open the first waiting case that is akin to no open one; None when there is none.
+
+        With `price`, the one of least price, and the first of equals.
+        """
+        free = (
+            case
+            for case in self.waiting
+            if not any(akin(case.alarm.identity, each.alarm.identity) for each in self.open)
+        )
+        case = min(free, key=price, default=None) if price else next(free, None)
+        if case is not None:
+            self.waiting.remove(case)
+            self.open.append(case)
+        return case
 
     def close(self, case: Case) -> None:
         """Note that `case` is decided."""

@@ -17,6 +17,8 @@ class Stats:
     """Counters of one campaign; the driver fills them, status lines and reports read them."""
 
     executions: int = 0
+    search_work: float = 0.0
+    triage_work: float = 0.0
     triage_runs: int = 0
     triage_seconds: float = 0.0
     calls: int = 0
@@ -39,9 +41,15 @@ class Stats:
     findings_by_verdict: Counter[str] = field(default_factory=Counter)
     limitations: Counter[str] = field(default_factory=Counter)
 
-    def count(self, result: Result, backend: str, seconds: float, resident_bytes: int) -> None:
-        """Count one execution of the search, on `backend`, in a worker of that memory."""
+    def count(
+        self, result: Result, backend: str, seconds: float, resident_bytes: int, *, work: float
+    ) -> None:
+        """Count one execution of the search, on `backend`, in a worker of that memory.
+
+        `work` is in units of a usual execution on the cheapest back end.
+        """
         self.executions += 1
+        self.search_work += work
         self.calls += result.calls
         self.raised += result.raised
         self.uncertain += result.uncertain

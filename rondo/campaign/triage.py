@@ -34,6 +34,7 @@ from rondo.findings.reproducer import compose
 from rondo.findings.shorten import Shortened, Shortener, explained_by
 from rondo.oracle.fresh import measure
 from rondo.oracle.result import Alarm, Identity, Result, Verdict
+from rondo.search.tiers import cost_of
 from rondo.sequences.codec import decode
 from rondo.sequences.vocabulary import Vocabulary
 
@@ -59,6 +60,7 @@ class Tally:
     """
 
     triage_runs: int = 0
+    work: float = 0.0
     confirmed: int = 0
     flaky: int = 0
     known: int = 0
@@ -68,6 +70,7 @@ class Tally:
     def add_to(self, stats: Stats, register: Register) -> None:
         """Count."""
         stats.triage_runs += self.triage_runs
+        stats.triage_work += self.work
         stats.confirmed += self.confirmed
         stats.flaky += self.flaky
         stats.known += self.known
@@ -241,10 +244,14 @@ class Triage:
         self._tally.triage_runs += 1
         try:
             if self._leaked:
-                return measure(data, self.executor.run_fresh_as, self.vocabulary)
-            return (self.executor.run_fresh if fresh else self.executor.run)(data)
+                result = measure(data, self.executor.run_fresh_as, self.vocabulary)
+            else:
+                result = (self.executor.run_fresh if fresh else self.executor.run)(data)
         except ExecutionFaultError:
-            return Result("fault")
+            result = Result("fault")
+        backend = decode(data, self.vocabulary).options.backend
+        self._tally.work += result.work * cost_of(backend)
+        return result
 
     def _file(
         self,

@@ -31,7 +31,10 @@ class Forecast:
 
     def __init__(self, backends: Iterable[int]) -> None:
         self._promises = {backend: Promise() for backend in backends}
-        self._efforts = {backend: Effort() for backend in self._promises}
+        self._efforts: dict[int, Effort] = {}
+        below: Effort | None = None
+        for backend in sorted(self._promises):
+            self._efforts[backend] = below = Effort(below)
 
     def log_value(self, sequence: Sequence) -> float:
         """Return the logarithm of the discoveries per unit of work that `sequence` promises."""
@@ -39,6 +42,10 @@ class Forecast:
         promise, effort = self._promises[backend], self._efforts[backend]
         expected = promise.expect(features_of(sequence))
         return math.log(expected + LEAST_PROMISE) - math.log(effort.expect(sequence))
+
+    def work(self, sequence: Sequence) -> float:
+        """Return the work that `sequence` is expected to take."""
+        return self._efforts[sequence.options.backend].expect(sequence)
 
     def best(self, drawn: Iterable[Sequence]) -> Sequence:
         """Return the one of `drawn` that promises most, the first of equals."""

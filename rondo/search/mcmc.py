@@ -46,7 +46,7 @@ many). A restart begins a new chain; nothing is claimed across it. A chain is le
 leaves a patch, when it yields less than starting elsewhere does (Charnov, *Optimal foraging, the
 marginal value theorem*, 1976).
 
-Beside the chains, half of the turns go through a list of changes until it is done (`sweep`).
+Beside the chains, a part of the turns goes through a list of changes until it is done (`sweep`).
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ from rondo.search.sampler import Feedback, RecordingSampler, SearchState, on_bac
 from rondo.search.starts import LOOKED_AT, Starts
 from rondo.search.sweep import Sweep, Task
 from rondo.search.tiers import LearnedTiers
+from rondo.search.yields import Yields
 from rondo.sequences.distribution import draw
 from rondo.sequences.mutate import MutationContext, mutate
 from rondo.sequences.step import Sequence
@@ -86,8 +87,9 @@ SHARPNESS = 8.0
 WALK = 64
 """Steps on paper for each execution. On `bench/ablation.py` half as many find it a little later."""
 
-SWEEP = 0.5
-"""How often a back end's turn goes to the next of the sweep's list, while there is any."""
+SWEPT, CHAINED = "sweep", "chains"
+TURNS = (SWEPT, CHAINED)
+"""Whose turn it is on a back end: each gets what it has yielded for its work."""
 
 CLIMB = 0.5
 """How often a back end's turn goes to a sequence that showed something new on the one before."""
@@ -173,16 +175,16 @@ class MarkovSampler(RecordingSampler):
         sharpness: float = SHARPNESS,
         walk: int = WALK,
         looked_at: int = LOOKED_AT,
-        sweep_share: float = SWEEP,
+        sweep_share: float | None = None,
         weigh_work: bool = True,
     ) -> None:
         """Make a sampler.
 
         `patience` None never restarts, `learn` False keeps the first mix, `sharpness` 0 makes every
-        promise equal for the walks and `looked_at` 1 for the starts, `sweep_share` is that of turns
-        that go through the list of changes, `walk` is how many steps on paper a chain takes between
-        two executions, and without `weigh_work` all executions count alike. `tier_weights` fixes
-        the shares of back ends, else learned.
+        promise equal for the walks and `looked_at` 1 for the starts, `sweep_share` fixes the share
+        of turns that go through the list of changes, else learned, `walk` is how many steps on
+        paper a chain takes between two executions, and without `weigh_work` all executions count
+        alike. `tier_weights` fixes the shares of back ends, else learned.
         """
         super().__init__(state, seed=seed, backends=backends, tier_weights=tier_weights)
         if not temperature > 0:
@@ -203,6 +205,7 @@ class MarkovSampler(RecordingSampler):
         self.starts = Starts(state, self.forecast, looked_at=looked_at)
         self.sweep = Sweep(state)
         self.sweep_share = sweep_share
+        self.turns = {backend: Yields(TURNS) for backend in backends}
         self.chains = {backend: [Chain(backend) for _ in range(chains)] for backend in backends}
         self.restarts = 0
         self._turns = dict.fromkeys(backends, 0)
@@ -225,7 +228,10 @@ class MarkovSampler(RecordingSampler):
 
     def _sweep(self, backend: int) -> tuple[Sequence, _Pending] | None:
         """Return the next of the list of changes, maybe. Chains start from what it leaves."""
-        if self.rng.random() >= self.sweep_share:
+        share = self.sweep_share
+        if share is None:
+            share = self.turns[backend].frequencies[SWEPT]
+        if self.rng.random() >= share:
             return None
         drawn = self.sweep.draw(self.rng, backend)
         if drawn is None:
@@ -387,6 +393,9 @@ class MarkovSampler(RecordingSampler):
             pending = waiting.popleft()
             if not waiting:
                 del self._pending[sequence]
+            self.turns[pending.chain.backend].note(
+                CHAINED if pending.task is None else SWEPT, found, work
+            )
             if pending.task is None:
                 shown = tuple(sorted(behaviours))
                 reached = ChainState(sequence, shown, identities, pending.log_prior, work)

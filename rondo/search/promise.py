@@ -89,16 +89,27 @@ class Effort:
 
     An architecture that was never run is taken for the average one, each counting once however
     often it was run: most executions are over the smallest, and the others cost several times that.
+    Where it was run on a cheaper back end, whose records are `below`, it is taken for so many times
+    the average as it is there: what has many operations has them everywhere.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, below: Effort | None = None) -> None:
+        self._below = below
         self._known: dict[str, list[float]] = {}
 
     def expect(self, sequence: Sequence) -> float:
         """Return the work that `sequence` is expected to take."""
-        units, work = self._known.get(sequence.subject.architecture, (0.0, 0.0))
-        rate = (work + FEW_UNITS * self._average()) / (units + FEW_UNITS)
-        return _units(sequence) * rate
+        architecture = sequence.subject.architecture
+        units, work = self._known.get(architecture, (0.0, 0.0))
+        guess = self._average() * (self._below.relative(architecture) if self._below else 1.0)
+        return _units(sequence) * (work + FEW_UNITS * guess) / (units + FEW_UNITS)
+
+    def relative(self, architecture: str) -> float:
+        """Return what a call of `architecture` takes, in units of the average one's."""
+        if architecture in self._known:
+            units, work = self._known[architecture]
+            return work / units / self._average()
+        return self._below.relative(architecture) if self._below else 1.0
 
     def _average(self) -> float:
         """Return the mean over architectures of their work per unit."""

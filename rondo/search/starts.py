@@ -22,6 +22,11 @@ from rondo.sequences.step import Sequence, normalise
 BLIND, FRESH, CORPUS, CROSSED = "blind", "fresh", "corpus", "crossed"
 WAYS = (BLIND, FRESH, CORPUS, CROSSED)
 
+BLIND_DRAWS = 8
+"""Draws of which a blind start takes one, each the likelier the less work it is: time, and not
+executions, should follow what is drawn from. On the dearest back end a large architecture takes
+minutes."""
+
 LOOKED_AT = 48
 """Sequences that are drawn for each fresh start; the one that promises most is run. A draw and a
 look take a fifth of a millisecond, an execution hundreds."""
@@ -49,17 +54,23 @@ class Starts:
 
     def draw(self, rng: Random, backend: int) -> tuple[str, Sequence | Entry]:
         """Return a way of starting on `backend`, and what to start from."""
-        shares = self.yields.shares
+        often = self.yields.frequencies
         ways = WAYS if len(self.state.corpus) else (BLIND, FRESH)
-        way = rng.choices(ways, [shares[each] for each in ways])[0]
+        way = rng.choices(ways, [often[each] for each in ways])[0]
         if way == BLIND:
-            return way, self.state.distribution.sample_sequence(rng, backends=(backend,))
+            return way, self.blind(rng, backend)
         if way == FRESH:
             return way, self.fresh(rng, backend)
         if way == CORPUS:
             (entry,) = self._select(rng)
             return way, entry
         return way, self._crossed(rng, backend)
+
+    def blind(self, rng: Random, backend: int) -> Sequence:
+        """Return a draw whatever it promises, a cheap one rather than a dear one."""
+        distribution = self.state.distribution
+        drawn = [distribution.sample_sequence(rng, backends=(backend,)) for _ in range(BLIND_DRAWS)]
+        return rng.choices(drawn, [1 / self.forecast.work(each) for each in drawn])[0]
 
     def fresh(self, rng: Random, backend: int) -> Sequence:
         """Return the most promising of some sequences that nothing was known of."""

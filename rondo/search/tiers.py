@@ -26,7 +26,7 @@ minutes, torch 2.13. The dearest tier compiles kernels."""
 def default_tier_weights(backends: Iterable[int]) -> dict[int, float]:
     """Return how often to try each back end (they run from the cheapest to the dearest)."""
     last = len(TIME_SHARES) - 1
-    return {backend: TIME_SHARES[min(backend, last)] / _cost(backend) for backend in backends}
+    return {backend: TIME_SHARES[min(backend, last)] / cost_of(backend) for backend in backends}
 
 
 class TierSchedule:
@@ -73,10 +73,11 @@ class LearnedTiers(TierSchedule):
 
     def note(self, backend: int, found: float, work: float) -> None:
         """Note what an execution on `backend` found, with so much work (1: a usual one's)."""
-        cost = _cost(backend)
+        cost = cost_of(backend)
         self.yields.note(backend, found, work * cost)
-        self.weights = {each: share / _cost(each) for each, share in self.yields.shares.items()}
+        self.weights = {each: share / cost_of(each) for each, share in self.yields.shares.items()}
 
 
-def _cost(backend: int) -> float:
+def cost_of(backend: int) -> float:
+    """Return what work costs on a back end, relative to the cheapest."""
     return NOMINAL_COSTS[min(backend, len(NOMINAL_COSTS) - 1)]

@@ -23,22 +23,29 @@ HOPE_WORK, HOPE_FOUND = 2.0, 10.0
 
 
 class Yields(Generic[Way]):
-    """Discoveries and work of each way, both fading."""
+    """Discoveries and work of each way, and how often it was used, all fading."""
 
     def __init__(self, ways: Iterable[Way]) -> None:
-        self._records = {way: [HOPE_FOUND, HOPE_WORK] for way in ways}
+        self._records = {way: [HOPE_FOUND, HOPE_WORK, HOPE_WORK] for way in ways}
 
     def note(self, way: Way, found: float, work: float) -> None:
         """Note that `way` found so much with so much work, in units of a usual execution."""
-        record = self._records[way]
         keep = MEMORY / (MEMORY + work)
-        record[0] = keep * record[0] + found
-        record[1] = keep * record[1] + work
+        old = self._records[way]
+        self._records[way] = [keep * a + b for a, b in zip(old, (found, work, 1.0), strict=True)]
 
     def rate(self, way: Way) -> float:
         """Return what `way` finds per unit of work, by its faded record."""
-        found, work = self._records[way]
+        found, work, _ = self._records[way]
         return found / work
+
+    @property
+    def frequencies(self) -> Mapping[Way, float]:
+        """How often each way should be used to get its share of the work; they sum to one."""
+        uses = {way: record[2] / record[1] for way, record in self._records.items()}
+        often = {way: share * uses[way] for way, share in self.shares.items()}
+        total = sum(often.values())
+        return {way: each / total for way, each in often.items()}
 
     @property
     def shares(self) -> Mapping[Way, float]:

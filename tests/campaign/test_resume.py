@@ -287,6 +287,48 @@ def test_a_signal_while_an_alarm_is_decided_counts_nothing_twice(
     assert findings_in(tmp_path / "c" / "findings") == findings_in(tmp_path / "whole" / "findings")
 
 
+WAITING = """
+import os, sys
+from rondo.campaign import driver
+from rondo.fuzz import main
+driver.TRIAGE_HEAD = driver.TRIAGE_SHARE = 0.0
+last, step = int(sys.argv.pop(1)), driver.Campaign._step
+def kill_at_last(self, slot, job):
+    if self.stats.executions == last:
+        os.kill(os.getpid(), 9)
+    step(self, slot, job)
+driver.Campaign._step = kill_at_last
+sys.exit(main())
+"""
+"""Runs a campaign that lets alarms wait until its search is over, and is killed at an execution."""
+
+
+def test_alarms_that_wait_are_decided_when_the_search_is_over(
+    campaign: Callable[..., Completed], altered: Callable[..., Completed], tmp_path: Path
+) -> None:
+    done = altered(WAITING, "-1", "-runs=60")
+    assert done.returncode == 0, done.stderr
+    found = [line for line in done.stderr.splitlines() if "FIND" in line]
+    assert found
+    assert all(line.startswith("#60") for line in found)
+    assert list((tmp_path / "c" / "findings" / "unconfirmed").glob("*")) == []
+    assert campaign("-runs=60", folder="whole").returncode == 0
+    folders = (tmp_path / name / "findings" for name in ("c", "whole"))
+    assert len({frozenset(findings_in(folder)) for folder in folders}) == 1, "in any order"
+
+
+def test_alarms_that_wait_outlive_a_kill(
+    campaign: Callable[..., Completed], altered: Callable[..., Completed], tmp_path: Path
+) -> None:
+    assert altered(WAITING, "50", "-runs=60").returncode == -signal.SIGKILL
+    findings = tmp_path / "c" / "findings"
+    assert list((findings / "unconfirmed").glob("*.seq"))
+    last = campaign("-runs=60", new=False)
+    assert last.returncode == 0, last.stderr
+    assert list((findings / "unconfirmed").glob("*")) == []
+    assert len({*told_in(last.stderr)}) == len(findings_in(findings)) >= 1
+
+
 def test_of_two_campaigns_the_one_that_is_meant_is_continued(
     campaign: Callable[..., Completed], tmp_path: Path
 ) -> None:

@@ -122,10 +122,10 @@ def test_the_bar_shows_the_limit_that_comes_first(
 
 def test_statistics_count_what_happened() -> None:
     stats = Stats()
-    stats.count(Result("agree", calls=3, raised=1), "eager", 1.0, 10 << 20)
-    stats.count(Result("not compiled", calls=1, uncertain=2), "inductor", 2.0, 5 << 20)
+    stats.count(Result("agree", calls=3, raised=1), "eager", 1.0, 10 << 20, work=2.0)
+    stats.count(Result("not compiled", calls=1, uncertain=2), "inductor", 2.0, 5 << 20, work=12.0)
     steps = tuple(StepReport("call()", "documented", note="no hooks (https://x)") for _ in "ab")
-    stats.count(Result("documented", steps=steps), "inductor", 1.0, 5 << 20)
+    stats.count(Result("documented", steps=steps), "inductor", 1.0, 5 << 20, work=12.0)
     final = stats.final(8.0)
     assert final["number_of_executed_units"] == 3
     assert final["documented"] == 1

@@ -123,6 +123,14 @@ def test_an_alarm_akin_to_an_open_one_waits() -> None:
     assert stats.alarms == 3
 
 
+def test_of_those_that_wait_the_cheapest_is_taken_and_of_equals_the_first() -> None:
+    register = Register()
+    for data, place in ((b"333", "output"), (b"1", "grad"), (b"2", "buffer")):
+        register.meet(data, SUBJECT, Result("stateful", (alarm(place),)), Stats())
+    taken = [register.take(lambda case: len(case.data)) for _ in range(4)]
+    assert [case and case.data for case in taken] == [b"1", b"2", b"333", None]
+
+
 def test_an_alarm_that_waits_already_is_known() -> None:
     register, stats = Register(), Stats()
     for data in (b"1", b"2"):

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from rondo.search.corpus import Corpus
 from rondo.search.features import features_of
 from rondo.search.forecast import LINE_WORTH, Forecast
 from rondo.search.promise import Effort, Promise
@@ -100,6 +101,35 @@ def test_effort_learns_what_architectures_cost() -> None:
     assert effort.expect(longer) == pytest.approx(3 * effort.expect(cheap))
 
 
+def test_an_architecture_is_as_dear_as_it_is_on_the_back_end_below() -> None:
+    below = Effort()
+    effort = Effort(below)
+    small = sequence_of(Call(sizes=(0,)))
+    large = Sequence(SubjectSpec("cnn"), Options(), (Call(sizes=(0, 0)),))
+    for _ in range(60):
+        below.learn(small, 1.0)
+        below.learn(large, 9.0)
+        effort.learn(small, 10.0)
+    assert effort.expect(large) == pytest.approx(18.0, rel=0.3), "1.8 times the average there"
+    for _ in range(60):
+        effort.learn(large, 2.0)
+    assert effort.expect(large) == pytest.approx(2.0, rel=0.4), "its own record says more"
+
+
+def test_blind_starts_take_what_is_cheap() -> None:
+    state = SearchState.begin(TOY, Corpus(None, TOY))
+    forecast = Forecast((0,))
+    starts = Starts(state, forecast)
+    rng = Random(3)
+    for _ in range(300):
+        drawn = state.distribution.sample_sequence(rng, backends=(0,))
+        forecast.learn(drawn, 0.0, 50.0 if drawn.subject.architecture == "cnn" else 1.0)
+    plain = [state.distribution.sample_sequence(rng, backends=(0,)) for _ in range(200)]
+    blind = [starts.blind(rng, 0) for _ in range(200)]
+    large = [sum(each.subject.architecture == "cnn" for each in those) for those in (plain, blind)]
+    assert large[0] > 5 * large[1]
+
+
 def test_the_best_promises_most_for_its_work() -> None:
     forecast = Forecast((0,))
     tried = sequence_of(Call(sizes=(0,)), constructs=("hook",))
@@ -177,6 +207,16 @@ def test_fresh_starts_are_the_best_of_several(state: SearchState) -> None:
 
 
 # -------------------------------------------------------------------------------- yields and tiers
+
+
+def test_what_takes_little_work_is_used_more_often() -> None:
+    yields = Yields(("light", "heavy"))
+    for _ in range(100):
+        yields.note("light", 1.0, 0.5)
+        yields.note("heavy", 4.0, 2.0)
+    assert yields.shares["light"] == pytest.approx(yields.shares["heavy"], rel=0.1)
+    assert yields.frequencies["light"] == pytest.approx(4 * yields.frequencies["heavy"], rel=0.1)
+    assert sum(yields.frequencies.values()) == pytest.approx(1.0)
 
 
 def test_shares_follow_yields_and_keep_a_floor() -> None:

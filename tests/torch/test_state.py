@@ -268,6 +268,29 @@ def test_equal_kernels_are_built_once_whatever_their_folder(tmp_path: Path) -> N
     assert compiler.runs == 3
 
 
+def test_a_precompiled_header_is_known_by_its_name_alone(tmp_path: Path) -> None:
+    """It lies in the folder of one campaign, where the store's own cannot be written."""
+    compiler = Compiler()
+    store = kernels.KernelStore(tmp_path / "store", compiler)
+    for number, header in enumerate(("/a/hash.h", "/b/hash.h", "/b/other.h")):
+        build(store, tmp_path / str(number), "one", flags=f"-include {header}")
+    assert compiler.runs == 2
+
+
+def test_precompiled_headers_are_kept_for_the_next_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_HEADER_DIR", "_HEADER_LOCK_DIR"):
+        monkeypatch.setattr(codecache, name, "elsewhere")
+    kernels.share_headers(tmp_path / "with space")
+    (tmp_path / "file").write_text("")
+    kernels.share_headers(tmp_path / "file" / "headers")
+    assert codecache._HEADER_DIR == "elsewhere", "where it cannot be, all stays as it was"
+    kernels.share_headers(tmp_path / "headers")
+    kept = Path(codecache._HEADER_DIR), Path(codecache._HEADER_LOCK_DIR)
+    assert kept == (tmp_path / "headers", tmp_path / "headers" / "locks")
+
+
 def test_a_store_that_cannot_be_written_only_costs_time(tmp_path: Path) -> None:
     blocker = tmp_path / "file"
     blocker.write_text("")

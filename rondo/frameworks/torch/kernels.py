@@ -5,6 +5,9 @@ reset would pay g++ again (2 to 6 s). The store sits below that, at the compiler
 key is the command without its paths, plus the text of the sources, plus the compiler's version. A
 hit copies the object to where g++ would have put it. Nothing of the caches under test is touched:
 FX graph and AOTAutograd entries come and go with their folder as before.
+
+The precompiled header, which takes ten seconds, is kept in the store as well. Torch names it by all
+that goes into it and keeps it under TMPDIR, of which every campaign has one of its own.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ from pathlib import Path
 SOURCES = (".cpp", ".cc", ".c")
 LARGEST_STORE = 1 << 30
 """Bytes; beyond it the objects that were used longest ago go."""
+HEADERS = "headers"
+"""The folder of precompiled headers in the store. One takes 150 MB."""
 
 
 def default_store() -> Path:
@@ -87,14 +92,37 @@ class KernelStore:
 
     def prune(self, limit: int = LARGEST_STORE) -> None:
         """Remove the objects that were used longest ago until the store is below `limit` bytes."""
-        with suppress(OSError):
-            files = [(entry.stat(), entry) for entry in self.folder.iterdir()]
-            total = sum(stat.st_size for stat, _ in files)
-            for stat, entry in sorted(files, key=lambda pair: pair[0].st_mtime):
-                if total <= limit:
-                    break
-                entry.unlink(missing_ok=True)
-                total -= stat.st_size
+        prune(self.folder, limit)
+
+
+def prune(folder: Path, limit: int) -> None:
+    """Remove the files that were touched longest ago until `folder` is below `limit` bytes."""
+    with suppress(OSError):
+        files = [(entry.stat(), entry) for entry in folder.iterdir() if entry.is_file()]
+        total = sum(stat.st_size for stat, _ in files)
+        for stat, entry in sorted(files, key=lambda pair: pair[0].st_mtime):
+            if total <= limit:
+                break
+            entry.unlink(missing_ok=True)
+            total -= stat.st_size
+
+
+def share_headers(folder: Path) -> None:
+    """Have Inductor keep its precompiled headers in `folder`, where it can.
+
+    The compiler's command line names it unquoted, so a folder with spaces will not do. A torch
+    that lacks the constant keeps its headers where it always did: only slower.
+    """
+    from torch._inductor import codecache
+
+    if not hasattr(codecache, "_HEADER_DIR") or any(map(str.isspace, str(folder))):
+        return
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            prune(folder, LARGEST_STORE)
+            codecache._HEADER_DIR = str(folder)
+            codecache._HEADER_LOCK_DIR = str(folder / "locks")
 
 
 def output_of(command: list[str]) -> str | None:
@@ -106,12 +134,16 @@ def output_of(command: list[str]) -> str | None:
 
 
 def key_of(command: list[str], sources: list[Path]) -> str:
-    """Return the key of a command: its flags with the names of sources and output left out."""
+    """Return the key of a command: its flags with the names of sources and output left out.
+
+    A precompiled header is named by its content, wherever it lies.
+    """
     output = output_of(command)
     state = blake2b(compiler_version(command[0]).encode(), digest_size=16)
-    for token in command:
+    for flag, token in pairwise(["", *command]):
         if token != output and not token.endswith(SOURCES):
-            state.update(token.encode() + b"\0")
+            told = os.path.basename(token) if flag == "-include" else token
+            state.update(told.encode() + b"\0")
     for source in sources:
         state.update(source.read_bytes() + b"\0")
     return state.hexdigest()
@@ -121,15 +153,18 @@ def install_store() -> None:
     """Put the store in front of Inductor's C++ compiler, and find out now what vectors it has.
 
     The probe compiles a few lines and loads them in a process of its own; a forked worker inherits
-    the answer. A torch that lacks the function keeps compiling every time: only slower.
+    the answer, and the hash of torch's sources that is in the keys of its caches. A torch that
+    lacks the function keeps compiling every time: only slower.
     """
-    from torch._inductor import cpp_builder, cpu_vec_isa
+    from torch._inductor import codecache, cpp_builder, cpu_vec_isa
 
     run = getattr(cpp_builder, "run_compile_cmd", None)
     if run is None or isinstance(run, KernelStore):
         return
     store = KernelStore(default_store(), run)
     store.prune()
+    share_headers(store.folder / HEADERS)
     cpp_builder.run_compile_cmd = store
     with suppress(Exception):
         cpu_vec_isa.pick_vec_isa()
+        codecache.torch_key()
