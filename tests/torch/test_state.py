@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -275,6 +276,24 @@ def test_a_precompiled_header_is_known_by_its_name_alone(tmp_path: Path) -> None
     for number, header in enumerate(("/a/hash.h", "/b/hash.h", "/b/other.h")):
         build(store, tmp_path / str(number), "one", flags=f"-include {header}")
     assert compiler.runs == 2
+
+
+def test_a_header_whose_compiler_is_killed_is_not_there(tmp_path: Path) -> None:
+    whole = tmp_path / "hash.h.gch"
+    command = f"true -x c++-header {tmp_path}/hash.h -o {whole} -O1"
+
+    def run(command: str, cwd: str, *, killed: bool) -> None:
+        words = command.split()
+        assert words[-1] == "-O1"
+        Path(words[words.index("-o") + 1]).write_text("part" if killed else "whole")
+        if killed:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kernels.KernelStore(tmp_path / "store", partial(run, killed=True))(command, str(tmp_path))
+    assert not whole.exists()
+    kernels.KernelStore(tmp_path / "store", partial(run, killed=False))(command, str(tmp_path))
+    assert whole.read_text() == "whole"
 
 
 def test_precompiled_headers_are_kept_for_the_next_campaign(

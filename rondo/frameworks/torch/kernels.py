@@ -27,6 +27,7 @@ from pathlib import Path
 SOURCES = (".cpp", ".cc", ".c")
 LARGEST_STORE = 1 << 30
 """Bytes; beyond it the objects that were used longest ago go."""
+HEADER_SUFFIX = ".gch"
 HEADERS = "headers"
 """The folder of precompiled headers in the store. One takes 150 MB."""
 
@@ -62,6 +63,9 @@ class KernelStore:
         command = shlex.split(cmd_line)
         output = output_of(command)
         sources = [Path(cwd, token) for token in command if token.endswith(SOURCES)]
+        if output is not None and output.endswith(HEADER_SUFFIX):
+            self._run_whole(cmd_line, cwd, output)
+            return
         if output is None or not sources or not all(source.exists() for source in sources):
             self.run(cmd_line, cwd)
             return
@@ -71,6 +75,17 @@ class KernelStore:
             return
         self.run(cmd_line, cwd)
         self._keep(target, stored)
+
+    def _run_whole(self, cmd_line: str, cwd: str, output: str) -> None:
+        """Run a command so that its output appears whole or not at all.
+
+        Torch takes a precompiled header that exists for a sound one, and the compiler silently
+        does without one that is cut off: a worker that is killed meanwhile would cost everybody
+        after it ten times the time.
+        """
+        draft = f"{output}.{os.getpid()}"
+        self.run(cmd_line.replace(f" {output}", f" {draft}"), cwd)
+        os.replace(Path(cwd, draft), Path(cwd, output))
 
     def _fetch(self, stored: Path, target: Path) -> bool:
         try:
