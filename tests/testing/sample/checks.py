@@ -14,4 +14,4 @@ MODEL = rondo.subject(Model, torch.randn(4, 8), backends=["acme"])
 
 @pytest.mark.rondo
 def test_model_is_stateless():
-    assert_stateless(Model, [torch.randn(4, 8)], backends=["acme"], executions=60, seed=3)
+    assert_stateless(Model, [torch.randn(4, 8)], backends=["acme"], executions=60, seed=1)
