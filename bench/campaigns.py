@@ -14,17 +14,33 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 ROOT = Path(__file__).parents[1]
+Task = TypeVar("Task")
+Outcome = TypeVar("Outcome")
 START_SECONDS = 300.0
 """Importing the framework is not the campaign's time; a campaign's clock starts after it."""
 GRACE = 60.0
 """Seconds to end in, once asked to."""
+
+
+def at_once(run: Callable[[Task], Outcome], tasks: Sequence[Task], jobs: int) -> Iterator[Outcome]:
+    """Run tasks, `jobs` at a time, and yield each outcome as it comes.
+
+    Ended early, what runs is finished, and the rest is not begun.
+    """
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for each in as_completed([pool.submit(run, task) for task in tasks]):
+                yield each.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 class Campaign:

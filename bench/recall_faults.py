@@ -24,7 +24,6 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -35,7 +34,7 @@ import click
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from campaigns import Campaign
+from campaigns import Campaign, at_once
 from sampler import THIRD, rank_test
 from sampler_plots import COLUMNS, draw
 from seeded import Fault, Workers, all_faults
@@ -175,6 +174,9 @@ def run_all(tasks: list[Task], folder: Path, jobs: int) -> Iterator[Row]:
     results = folder / "results.jsonl"
     done = {row.key: row for row in read_rows(results)}
     yield from (done[task.key] for task in tasks if task.key in done)
+    left = [task for task in tasks if task.key not in done]
+    if not left:
+        return
     writing = threading.Lock()
     idle: SimpleQueue[Workers] = SimpleQueue()
     made = [Workers() for _ in range(jobs)]
@@ -192,15 +194,11 @@ def run_all(tasks: list[Task], folder: Path, jobs: int) -> Iterator[Row]:
             file.write(json.dumps(asdict(row)) + "\n")
         return row
 
-    with ThreadPoolExecutor(jobs) as pool:
-        left = [pool.submit(run, task) for task in tasks if task.key not in done]
-        try:
-            for each in as_completed(left):
-                yield each.result()
-        finally:  # ended early: what runs is finished and kept, the rest is not begun
-            pool.shutdown(cancel_futures=True)
-            for workers in made:
-                workers.close()
+    try:
+        yield from at_once(run, left, jobs)
+    finally:
+        for workers in made:
+            workers.close()
 
 
 def found_by(rows: list[Row], sampler: str) -> list[int]:

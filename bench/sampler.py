@@ -45,7 +45,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
@@ -56,6 +55,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from campaigns import at_once
 from recall import Known, read_record
 from sampler_plots import COLUMNS, draw
 
@@ -229,14 +229,8 @@ def all_runs(
             click.echo(f"{sampler:10} seed {seed}: {last} ({spent})", err=True)
 
     asked = [(sampler, seed) for seed in seeds for sampler in samplers]
-    with ThreadPoolExecutor(jobs) as pool:
-        left = [pool.submit(run, each) for each in asked if each not in done]
-        try:
-            for each in as_completed(left):
-                each.result()
-        except BaseException:  # what runs is finished and kept, the rest is not begun
-            pool.shutdown(cancel_futures=True)
-            raise
+    for _ in at_once(run, [each for each in asked if each not in done], jobs):
+        pass
     return [done[each] for each in asked]
 
 
@@ -284,16 +278,17 @@ def rank_test(more: Sequence[float], less: Sequence[float]) -> float:
 def judge(runs: list[Run], samplers: tuple[str, ...]) -> Run:
     """Return all figures."""
     figures: Run = {"seeds": len({run["seed"] for run in runs}), "samplers": {}}
+    columns = shown(runs)
     for sampler in samplers:
         figures["samplers"][sampler] = {
-            column: _spread(finals(runs, sampler, column)) for column in shown(runs)
+            column: _spread(finals(runs, sampler, column)) for column in columns
         }
         if sampler != "mcmc":
             figures["samplers"][sampler]["p"] = {
                 column: round(
                     rank_test(finals(runs, "mcmc", column), finals(runs, sampler, column)), 4
                 )
-                for column in shown(runs)
+                for column in columns
                 if column in COUNTS
             }
     figures["share"] = {axis: _spread(shares(runs, axis)) for axis in ("cpu", "wall", "executions")}

@@ -77,9 +77,9 @@ def growth_chart(curves: Sequence[Curve], *, label: str) -> Markup:
             style: dict[str, Any] = {"color": colour, "clip_on": False}
             axes.plot(scaled, values, drawstyle="steps-post", linewidth=1.5, **style)
             axes.plot(scaled[-1], values[-1], "o", markeredgecolor=CARD, markersize=5, **style)
-        for number, name in enumerate(names[:MOST_NAMES] if len(names) > 1 else ()):
-            axes.plot([], [], color=LINES[number], label=name)
         if len(names) > 1:
+            for number, name in enumerate(names[:MOST_NAMES]):
+                axes.plot([], [], color=LINES[number], label=name)
             axes.legend(frameon=False)
         _furnish(axes, unit)
         written = io.StringIO()

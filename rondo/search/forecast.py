@@ -38,10 +38,8 @@ class Forecast:
 
     def log_value(self, sequence: Sequence) -> float:
         """Return the logarithm of the discoveries per unit of work that `sequence` promises."""
-        backend = sequence.options.backend
-        promise, effort = self._promises[backend], self._efforts[backend]
-        expected = promise.expect(features_of(sequence))
-        return math.log(expected + LEAST_PROMISE) - math.log(effort.expect(sequence))
+        expected = self._promises[sequence.options.backend].expect(features_of(sequence))
+        return math.log(expected + LEAST_PROMISE) - math.log(self.work(sequence))
 
     def work(self, sequence: Sequence) -> float:
         """Return the work that `sequence` is expected to take."""

@@ -205,7 +205,7 @@ class MarkovSampler(RecordingSampler):
         self.starts = Starts(state, self.forecast, looked_at=looked_at)
         self.sweep = Sweep(state)
         self.sweep_share = sweep_share
-        self.turns = {backend: Yields(TURNS) for backend in backends}
+        self.turn_yields = {backend: Yields(TURNS) for backend in backends}
         self.chains = {backend: [Chain(backend) for _ in range(chains)] for backend in backends}
         self.restarts = 0
         self._turns = dict.fromkeys(backends, 0)
@@ -230,7 +230,7 @@ class MarkovSampler(RecordingSampler):
         """Return the next of the list of changes, maybe. Chains start from what it leaves."""
         share = self.sweep_share
         if share is None:
-            share = self.turns[backend].frequencies[SWEPT]
+            share = self.turn_yields[backend].frequencies[SWEPT]
         if self.rng.random() >= share:
             return None
         drawn = self.sweep.draw(self.rng, backend)
@@ -393,7 +393,7 @@ class MarkovSampler(RecordingSampler):
             pending = waiting.popleft()
             if not waiting:
                 del self._pending[sequence]
-            self.turns[pending.chain.backend].note(
+            self.turn_yields[pending.chain.backend].note(
                 CHAINED if pending.task is None else SWEPT, found, work
             )
             if pending.task is None:

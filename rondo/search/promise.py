@@ -101,7 +101,7 @@ class Effort:
         """Return the work that `sequence` is expected to take."""
         architecture = sequence.subject.architecture
         units, work = self._known.get(architecture, (0.0, 0.0))
-        guess = self._average() * (self._below.relative(architecture) if self._below else 1.0)
+        guess = self._average() * self._relative_below(architecture)
         return _units(sequence) * (work + FEW_UNITS * guess) / (units + FEW_UNITS)
 
     def relative(self, architecture: str) -> float:
@@ -109,6 +109,9 @@ class Effort:
         if architecture in self._known:
             units, work = self._known[architecture]
             return work / units / self._average()
+        return self._relative_below(architecture)
+
+    def _relative_below(self, architecture: str) -> float:
         return self._below.relative(architecture) if self._below else 1.0
 
     def _average(self) -> float:
