@@ -126,6 +126,10 @@ class Artifacts:
             write_atomically(path.with_suffix(".txt"), note.encode())
         return path
 
+    def holds(self, kind: str, data: bytes) -> bool:
+        """Tell whether `keep` wrote `data` and nobody has taken it away."""
+        return self._place(kind, data).exists()
+
     @staticmethod
     def note_of(path: Path) -> str:
         """Return the first line of what `keep` noted beside `path`; "" where there is nothing."""

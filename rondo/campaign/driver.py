@@ -334,8 +334,7 @@ class Campaign:
         if leaked is not None:
             self.stats.measured += 1
             progress.register.meet(data, sequence.subject, leaked, self.stats)
-        if not self._may_examine():  # it may wait for long, and a kill must not lose it
-            self._keep_undecided(data)
+        self._note_undecided(data, result)
         new = self._learn(job, data, result)
         reached = self.lines.after(slot.executor, data, cpu_seconds, new_behaviours=new)
         if reached:
@@ -359,12 +358,23 @@ class Campaign:
             raise BackendError(f"{why}; leave it out with --backends")
 
     def _revisit(self, data: bytes, sequence: Sequence, result: Result) -> None:
-        """Take an alarm up again that a killed driver left undecided; it may have been chance."""
+        """Take an alarm up again that a killed driver left undecided."""
         self.stats.triage_runs += 1
-        if result.alarms:
-            self.progress.register.meet(data, sequence.subject, result, self.stats)
-        else:
-            self.artifacts.keep(FLAKY, data)
+        self.progress.register.meet(data, sequence.subject, result, self.stats)
+        self._note_undecided(data, result)
+
+    def _note_undecided(self, data: bytes, result: Result) -> None:
+        """Have the disk hold what is to be decided of `data`, just executed, and nothing else.
+
+        It may wait for long, and a kill must not lose it. What a killed driver left may have been
+        chance, or another sequence shows the same by now and stands for it.
+        """
+        if self.progress.register.holds(data):
+            if not self._may_examine():
+                self._keep_undecided(data)
+        elif self.artifacts.holds(UNCONFIRMED, data):
+            if not result.alarms:
+                self.artifacts.keep(FLAKY, data)
             self.artifacts.forget(UNCONFIRMED, data)
 
     def _learn(self, job: Job, data: bytes, result: Result) -> bool:

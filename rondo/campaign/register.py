@@ -90,11 +90,9 @@ class Register:
         """Note that `case` is decided."""
         self.open.remove(case)
 
-    def others_with(self, case: Case) -> bool:
-        """Tell whether the bytes of `case` raised another alarm that is still undecided."""
-        return any(
-            each is not case and each.data == case.data for each in (*self.open, *self.waiting)
-        )
+    def holds(self, data: bytes) -> bool:
+        """Tell whether `data` raised an alarm that nobody has decided yet."""
+        return any(case.data == data for case in self.undecided())
 
     def undecided(self) -> tuple[Case, ...]:
         """Return all cases that nobody has decided yet."""

@@ -127,7 +127,7 @@ class Triage:
 
     def settle(self, case: Case) -> None:
         """Take away what was kept lest `case` is lost, now that its end is remembered."""
-        if not self.register.others_with(case):
+        if not self.register.holds(case.data):
             self.artifacts.forget(UNCONFIRMED, case.data)
 
     def _decide(self, case: Case) -> bool:

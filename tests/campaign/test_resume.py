@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from random import Random
 
@@ -29,6 +30,7 @@ from rondo.campaign.keeper import SUM
 from rondo.oracle.result import Identity
 from rondo.search.corpus import Corpus
 from rondo.search.mcmc import Chain
+from rondo.sequences.step import Call, Change
 from tests.campaign.conftest import HARMLESS, STALE, TOY, VOCABULARY, toy_bytes
 from tests.campaign.test_campaign import (
     SAFE,
@@ -327,6 +329,26 @@ def test_alarms_that_wait_outlive_a_kill(
     assert last.returncode == 0, last.stderr
     assert list((findings / "unconfirmed").glob("*")) == []
     assert len({*told_in(last.stderr)}) == len(findings_in(findings)) >= 1
+
+
+@pytest.mark.parametrize("found", ["seed", "nowhere else"])
+def test_an_alarm_that_another_stands_for_is_decided_with_it(
+    altered: Callable[..., Completed], tmp_path: Path, found: str
+) -> None:
+    """A killed driver left two of one kind, one of which is a seed that waits."""
+    longer = toy_bytes("stale_scale", Call(), Call(), Change("stale_scale", 0, 0), Call())
+    first, other = (STALE, longer) if found == "seed" else (longer, STALE)
+    seed(tmp_path / "c" / "corpus", first=first)
+    assert altered(WAITING, "1", "-runs=2").returncode == -signal.SIGKILL
+    findings = tmp_path / "c" / "findings"
+    unconfirmed = findings / "unconfirmed"
+    assert [path.read_bytes() for path in unconfirmed.glob("*.seq")] == [first]
+    (unconfirmed / f"{blake2b(other, digest_size=8).hexdigest()}.seq").write_bytes(other)
+    last = altered(WAITING, "-1", "-runs=2", "-fork=2", "--resume")
+    assert last.returncode == 0, last.stderr
+    assert "1 alarm is still to be decided" in last.stderr
+    assert len(told_in(last.stderr)) == len(findings_in(findings)) == 1
+    assert list(unconfirmed.iterdir()) == []
 
 
 def test_of_two_campaigns_the_one_that_is_meant_is_continued(

@@ -144,7 +144,7 @@ def test_open_cases_wait_again_at_the_end() -> None:
     register.meet(b"1", SUBJECT, both, Stats())
     first = register.take()
     assert first is not None
-    assert register.others_with(first)
+    assert register.holds(first.data)
     register.reopen()
     assert register.take() == first
 
