@@ -7,12 +7,12 @@ and another run over the same folder makes only those that are missing.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+from rows import add_row, read_rows
 
 from rondo.campaign.executor import Executor
 from rondo.campaign.pool import ExecutionFaultError
@@ -75,24 +75,10 @@ class Ledger:
 
     def __init__(self, folder: Path | None, name: str) -> None:
         self.path = folder / f"{name}.jsonl" if folder else None
-        self._rows: dict[str, dict[str, Any]] = dict(self._read())
-
-    def _read(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        if self.path is None:
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        if not self.path.exists():
-            return
-        text = self.path.read_text()
-        if text and not text.endswith("\n"):
-            with self.path.open("a") as file:
-                file.write("\n")  # so that the next row is not drawn into one that was cut off
-        for line in text.splitlines():
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue  # it is made again
-            yield row["key"], row["row"]
+        self._rows: dict[str, dict[str, Any]] = {}
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._rows = {each["key"]: each["row"] for each in read_rows(self.path)}
 
     def get(self, key: str) -> dict[str, Any] | None:
         """Return the row that an earlier run, or this one, has made."""
@@ -101,10 +87,8 @@ class Ledger:
     def add(self, key: str, row: dict[str, Any]) -> None:
         """Keep a row."""
         self._rows[key] = row
-        if self.path is None:
-            return
-        with self.path.open("a") as file:
-            file.write(json.dumps({"key": key, "row": row}) + "\n")
+        if self.path is not None:
+            add_row(self.path, {"key": key, "row": row})
 
 
 class Runner:

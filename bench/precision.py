@@ -42,6 +42,7 @@ import click
 sys.path.insert(0, str(Path(__file__).parent))
 
 import quiet  # (scripts of the bench, no package)
+from rows import add_row, read_rows
 from seeded import Fault, Workers, all_faults
 
 from rondo.campaign.corpora import Scope, open_corpus
@@ -264,33 +265,29 @@ def collect(
     spent = tally.seconds
     search = Search(condition, workers, seed=seed + len(seen), seen=seen)
     search.alarmed = [decode(data, workers.vocabulary) for data in alarmed]
-    with file.open("a") as out:
-        for data, result in search.results():
-            fresh = data not in seen
-            seen.add(data)
-            line = Tally(condition.name, executions=1, calls=result.calls)
-            line.documented = int(any(row.verdict == "documented" for row in result.steps))
-            alarms = result.alarms if fresh else ()
-            outcomes = court.judge(data, alarms) if alarms else []
-            for alarm, outcome in zip(alarms, outcomes, strict=True):
-                line.outcomes[outcome] += 1
-                line.verdicts[alarm.identity.verdict] += 1
-            line.seconds = time.monotonic() - began + spent - tally.seconds
-            tally.add(line)
-            identities = [str(alarm.identity) for alarm in alarms]
-            record = {**line.figures(), "data": data.hex(), "identities": identities}
-            out.write(json.dumps(record) + "\n")
-            out.flush()
-            if tally.alarms >= wanted or tally.seconds >= seconds:
-                return tally
+    for data, result in search.results():
+        fresh = data not in seen
+        seen.add(data)
+        line = Tally(condition.name, executions=1, calls=result.calls)
+        line.documented = int(any(row.verdict == "documented" for row in result.steps))
+        alarms = result.alarms if fresh else ()
+        outcomes = court.judge(data, alarms) if alarms else []
+        for alarm, outcome in zip(alarms, outcomes, strict=True):
+            line.outcomes[outcome] += 1
+            line.verdicts[alarm.identity.verdict] += 1
+        line.seconds = time.monotonic() - began + spent - tally.seconds
+        tally.add(line)
+        identities = [str(alarm.identity) for alarm in alarms]
+        add_row(file, {**line.figures(), "data": data.hex(), "identities": identities})
+        if tally.alarms >= wanted or tally.seconds >= seconds:
+            return tally
     raise AssertionError("a search has no end")
 
 
 def read_tally(name: str, file: Path) -> tuple[Tally, set[bytes], list[bytes]]:
     """Return what an earlier run has counted, the bytes it executed, and those that alarmed."""
     tally, seen, alarmed = Tally(name), set(), []
-    for text in file.read_text().splitlines() if file.exists() else ():
-        record = json.loads(text)
+    for record in read_rows(file):
         data = bytes.fromhex(record.pop("data"))
         seen.add(data)
         if record.pop("identities"):

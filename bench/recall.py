@@ -30,6 +30,7 @@ import click
 sys.path.insert(0, str(Path(__file__).parent))
 
 from campaigns import Campaign
+from rows import add_row, read_rows
 
 from rondo.campaign.locating import Laboratory
 from rondo.campaign.pool import Server
@@ -225,11 +226,10 @@ def campaign(
     return row
 
 
-def read_rows(path: Path) -> list[Row]:
+def read_campaigns(path: Path) -> list[Row]:
     """Return the campaigns that an earlier run has finished."""
     rows = []
-    for line in path.read_text().splitlines() if path.exists() else ():
-        told = json.loads(line)
+    for told in read_rows(path):
         findings = [
             Found(**{**each, "constructs": tuple(each.get("constructs", ()))})
             for each in told["findings"]
@@ -330,7 +330,9 @@ def run_all(
 ) -> list[Row]:
     """Return a row for each campaign that is asked for; those that `base` holds are not run."""
     results = base / "results.jsonl"
-    done = {(row.sampler, row.seed, row.seconds, row.backends): row for row in read_rows(results)}
+    done = {
+        (row.sampler, row.seed, row.seconds, row.backends): row for row in read_campaigns(results)
+    }
     rows = []
     court = Court(record)
     try:
@@ -341,8 +343,7 @@ def run_all(
                 if row is None:
                     place = Path(tempfile.mkdtemp(prefix=f"{sampler}-{seed}-", dir=base))
                     row = campaign(court, place, sampler, seed, seconds=seconds, backends=backends)
-                    with results.open("a") as file:
-                        file.write(json.dumps(asdict(row)) + "\n")
+                    add_row(results, asdict(row))
                 rows.append(row)
     finally:
         court.close()

@@ -9,7 +9,8 @@ one, where a fault that was missed counts as the whole time. The target is met w
 at least as many as random, and `stateless` at most a third as many (medians over the seeds).
 
     python bench/recall_faults.py                         every fault, 300 seconds each
-    python bench/recall_faults.py --folder=DIR            the same, resumable: a line per fault
+    python bench/recall_faults.py --folder=DIR            the same, resumable: a line per fault in
+                                                          results.jsonl, and all campaigns
     python bench/recall_faults.py --quick                 two cheap faults
     python bench/recall_faults.py guard_bool rng_         faults whose names contain one of these
     python bench/recall_faults.py --samplers=mcmc,random,stateless --seeds=1,2,3,4,5 --seconds=60 \
@@ -35,6 +36,7 @@ import click
 sys.path.insert(0, str(Path(__file__).parent))
 
 from campaigns import Campaign, at_once
+from rows import add_row, read_rows
 from sampler import THIRD, rank_test
 from sampler_plots import COLUMNS, draw
 from seeded import Fault, Workers, all_faults
@@ -163,20 +165,16 @@ def due(file: reproducer.Reproducer, fault: Fault, workers: Workers) -> bool:
     return shows == [True, False]
 
 
-def read_rows(path: Path) -> list[Row]:
-    """Return the rows that an earlier run has written."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [Row(**json.loads(line)) for line in lines]
-
-
 def run_all(tasks: list[Task], folder: Path, jobs: int) -> Iterator[Row]:
     """Return a row for each task as it ends; those that `folder` holds are not run again."""
     results = folder / "results.jsonl"
-    done = {row.key: row for row in read_rows(results)}
+    done = {row.key: row for row in (Row(**each) for each in read_rows(results))}
     yield from (done[task.key] for task in tasks if task.key in done)
     left = [task for task in tasks if task.key not in done]
     if not left:
         return
+    campaigns = folder / "campaigns"
+    campaigns.mkdir(exist_ok=True)
     writing = threading.Lock()
     idle: SimpleQueue[Workers] = SimpleQueue()
     made = [Workers() for _ in range(jobs)]
@@ -187,11 +185,11 @@ def run_all(tasks: list[Task], folder: Path, jobs: int) -> Iterator[Row]:
         name = f"{task.fault.name}-{task.sampler}-{task.seed}-"
         workers = idle.get()
         try:
-            row = seek(task, workers, Path(tempfile.mkdtemp(prefix=name, dir=folder)))
+            row = seek(task, workers, Path(tempfile.mkdtemp(prefix=name, dir=campaigns)))
         finally:
             idle.put(workers)
-        with writing, results.open("a") as file:
-            file.write(json.dumps(asdict(row)) + "\n")
+        with writing:
+            add_row(results, asdict(row))
         return row
 
     try:

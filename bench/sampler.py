@@ -57,6 +57,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from campaigns import at_once
 from recall import Known, read_record
+from rows import add_row, read_rows
 from sampler_plots import COLUMNS, draw
 
 from rondo.errors import RondoError
@@ -209,12 +210,7 @@ def all_runs(
 ) -> list[Run]:
     """Return every campaign that is asked for; those that `path` holds are not run again."""
     plain = json.loads(json.dumps(settings))
-    kept = []
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            with suppress(ValueError):  # a line that is cut off is run again
-                kept.append(json.loads(line))
-    alike = [each for each in kept if "live" in each and plain.items() <= each.items()]
+    alike = [each for each in read_rows(path) if "live" in each and plain.items() <= each.items()]
     done = {(each["sampler"], each["seed"]): each for each in alike}
     writing = threading.Lock()
 
@@ -223,8 +219,8 @@ def all_runs(
         record = campaign(sampler, seed, plain)
         last = {column: finals([record], sampler, column)[0] for column in COLUMNS}
         spent = ", ".join(f"{k} {share:.0%}" for k, share in record["time_shares"].items())
-        with writing, path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+        with writing:
+            add_row(path, record)
             done[asked] = record
             click.echo(f"{sampler:10} seed {seed}: {last} ({spent})", err=True)
 

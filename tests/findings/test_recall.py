@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
-from recall import Court, Found, Known, Row, read_record, read_rows, recall, soonest, verdict  # noqa: E402
+from recall import Court, Found, Known, Row, read_campaigns, read_record, recall, soonest, verdict  # noqa: E402
 
 from rondo.findings.reproducer import Reproducer, load  # noqa: E402
 
@@ -100,8 +100,8 @@ def test_rows_survive_being_written(tmp_path: Path) -> None:
     kept = row("random", ("list_arg_alias", 3.0))
     kept.missed = {"rng_random_object": "no kept sequence holds it"}
     path.write_text(json.dumps(asdict(kept)) + "\n")
-    assert read_rows(path) == [kept]
-    assert read_rows(tmp_path / "none") == []
+    assert read_campaigns(path) == [kept]
+    assert read_campaigns(tmp_path / "none") == []
 
 
 def test_a_bug_of_the_record_says_where_it_was_reported() -> None:

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import recall_faults  # noqa: E402  (scripts of the bench, not a package)
 import sampler as bench  # noqa: E402
 import sampler_plots  # noqa: E402
+from rows import add_row, read_rows  # noqa: E402
 from sampler_plots import draw  # noqa: E402
 
 
@@ -161,6 +162,16 @@ def test_samplers_are_compared_on_faults() -> None:
         for name, seconds in (("a", 1.0), ("b", 2.0))
     ]
     assert not recall_faults.judge(swapped, ["mcmc", "stateless"])[1]
+
+
+def test_a_row_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    assert read_rows(path) == []
+    add_row(path, {"a": 1})
+    path.write_text(path.read_text() + '{"a": ')
+    assert read_rows(path) == [{"a": 1}]
+    add_row(path, {"a": 2})
+    assert read_rows(path) == [{"a": 1}, {"a": 2}]
 
 
 def test_faults_that_were_found_are_drawn(tmp_path: Path) -> None:
