@@ -2,7 +2,7 @@
 
     <bucket>/reproducer.rondo    a finding
     flaky/<hash>.seq             an alarm that fresh processes did not show twice
-    unconfirmed/<hash>.seq       an alarm that the campaign's end left unconfirmed
+    unconfirmed/<hash>.seq, .txt alarms that nobody has decided yet, and their identities
     faults/<hash>.seq, .txt      a sequence that made Rondo or a subject raise, and where
 
 The key insight: a bucket follows from its reproducer alone, so the folder is the register of what
@@ -131,13 +131,13 @@ class Artifacts:
         return self._place(kind, data).exists()
 
     @staticmethod
-    def note_of(path: Path) -> str:
-        """Return the first line of what `keep` noted beside `path`; "" where there is nothing."""
+    def notes_of(path: Path) -> list[str]:
+        """Return the lines that `keep` noted beside `path`; none where there are none."""
         try:
             text = path.with_suffix(".txt").read_text(encoding="utf-8", errors="replace")
         except OSError:
-            return ""
-        return text.partition("\n")[0]
+            return []
+        return text.splitlines()
 
     def forget(self, kind: str, data: bytes) -> None:
         """Take away what `keep` wrote, if it did."""

@@ -15,6 +15,7 @@ from enum import Enum
 from rondo.campaign.journal import Entry
 from rondo.oracle.behaviours import cause_of
 from rondo.oracle.result import Alarm, Difference, Identity, Result
+from rondo.search.tiers import cost_of
 from rondo.sequences.codec import decode
 from rondo.sequences.step import Change, Sequence, describe_step
 from rondo.sequences.vocabulary import Vocabulary
@@ -31,8 +32,8 @@ KIND_OF_LOSS = re.compile(
 )
 """The lasting errors of https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html, by
 which a loss is named: the rest of a message has addresses and names of files."""
-HANG_WORK = 240.0
-"""Work of a hang, in usual executions of a quarter of a second: the usual -timeout is a minute."""
+USUAL_SECONDS = 0.25
+"""What a usual execution on the cheapest back end takes. The work of a hang is so many of those."""
 SLOW = 4.0
 """What takes longer than the time limit of a step, but less than so many times that, is slow and
 does not hang: an execution whose steps all go on, or a step by itself. Some architectures compile
@@ -83,14 +84,16 @@ def classify(
     return Death(Cause.SIGNAL, signal.Signals(number).name, entry, output)
 
 
-def death_result(death: Death, data: bytes, vocabulary: Vocabulary) -> Result:
+def death_result(death: Death, data: bytes, vocabulary: Vocabulary, *, seconds: float) -> Result:
     """Return the result that stands for `death`: one alarm, at the step that was in progress.
 
-    None where every step went on and all of them together took too long: that is no fault.
+    None where every step went on and all of them together took too long: that is no fault. A step
+    had `seconds`, which is what a hang takes.
     """
-    if death.cause is Cause.SLOWNESS:
-        return Result(Cause.SLOWNESS.value, work=SLOW * HANG_WORK)
     sequence = decode(data, vocabulary)
+    hang = seconds / USUAL_SECONDS / cost_of(sequence.options.backend)
+    if death.cause is Cause.SLOWNESS:
+        return Result(Cause.SLOWNESS.value, work=SLOW * hang)
     step = min(max(death.entry.step, 0), max(len(sequence.steps) - 1, 0))
     identity = Identity(
         verdict=DIED,
@@ -107,7 +110,7 @@ def death_result(death: Death, data: bytes, vocabulary: Vocabulary) -> Result:
         eager="survives",
         retained=": ".join(part for part in (death.detail or death.cause.value, said) if part),
     )
-    work = HANG_WORK if death.cause is Cause.TIMEOUT else 1.0
+    work = hang if death.cause is Cause.TIMEOUT else 1.0
     return Result(DIED, (Alarm(step, identity, (difference,)),), work=work)
 
 

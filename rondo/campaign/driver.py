@@ -28,7 +28,7 @@ from rondo.campaign.settings import UNLIMITED, Settings
 from rondo.campaign.stats import Stats
 from rondo.campaign.status import FindingNote, Snapshot, Status
 from rondo.campaign.stop import Stop, StoppedError
-from rondo.campaign.triage import Triage
+from rondo.campaign.triage import Triage, is_hang
 from rondo.campaign.turns import Turns
 from rondo.errors import ArtifactError, BackendError, CorpusError
 from rondo.oracle.behaviours import as_sought
@@ -207,7 +207,7 @@ class Campaign:
         if full:
             self.keeper.disk.release()
         self.lines.save()
-        for save in (self.state.corpus.flush, self._save, self._keep_undecided):
+        for save in (self.state.corpus.flush, self._save, self._keep_all_undecided):
             try:
                 save()
             except FULL as failure:
@@ -269,14 +269,18 @@ class Campaign:
     def _may_examine(self) -> bool:
         """Tell whether alarms are looked into, as long as there are not too many of them."""
         stats, progress = self.stats, self.progress
+        if self.settings.decide_at_once:
+            return True
         if stats.triage_work < TRIAGE_HEAD + TRIAGE_SHARE * stats.search_work:
             return True
         return not progress.waiting and self._spent()
 
-    def _price(self, case: Case) -> tuple[bool, int, int]:
-        """Return what sorts cases by what they cost: an ordinary miscompilation may wait."""
-        stateless = case.alarm.identity.verdict == Verdict.STATELESS.value
-        return stateless, decode(case.data, self.vocabulary).options.backend, len(case.data)
+    def _price(self, case: Case) -> tuple[bool, bool, int, int]:
+        """Return what sorts cases by what they cost. Hangs and ordinary miscompilations wait."""
+        identity = case.alarm.identity
+        stateless = identity.verdict == Verdict.STATELESS.value
+        backend = decode(case.data, self.vocabulary).options.backend
+        return is_hang(identity), stateless, backend, len(case.data)
 
     def _examine(self, slot: Slot, case: Case) -> None:
         """Decide an alarm, and have the next checkpoint say so before anybody is told."""
@@ -314,28 +318,27 @@ class Campaign:
         took = time.monotonic() - began
         cpu_seconds, resident = slot.executor.last_cpu_seconds, slot.executor.resident_bytes
         leaked = None
-        if job.search:
-            if any(map(is_suspicious, result.alarms)):
-                self._probe(slot, sequence.options.backend)
-            if is_sampled(data) and not (result.alarms or fault):
-                leaked = self._measure(slot, data)
+        if job.search and any(map(is_suspicious, result.alarms)):
+            self._probe(slot, sequence.options.backend)
+        if is_sampled(data) and not (result.alarms or fault):
+            leaked = self._measure(slot, data)
         # Until it is learned nothing waits for a worker any more, so no checkpoint falls between.
         del progress.running[slot.number]
         if fault:
             self._note_fault(data, fault)
-        if not job.search:
-            self._revisit(data, sequence, result)
+        results = [each for each in (result, leaked) if each is not None]
+        if not job.search:  # alarms that a killed driver left undecided
+            self.stats.triage_runs += 1
+            self._meet(data, sequence, results)
+            self._note_undecided(data, results)
             return
         backend = self.vocabulary.backends[sequence.options.backend]
         work = result.work * cost_of(sequence.options.backend)
         self.stats.count(result, backend, took, resident, work=work)
         progress.seeds_left -= not job.proposed
-        progress.register.meet(data, sequence.subject, result, self.stats)
-        if leaked is not None:
-            self.stats.measured += 1
-            progress.register.meet(data, sequence.subject, leaked, self.stats)
-        self._note_undecided(data, result)
+        self._meet(data, sequence, results)
         new = self._learn(job, data, result)
+        self._note_undecided(data, results)
         reached = self.lines.after(slot.executor, data, cpu_seconds, new_behaviours=new)
         if reached:
             self.sampler.note_lines(sequence, reached)
@@ -357,23 +360,22 @@ class Campaign:
         if why:
             raise BackendError(f"{why}; leave it out with --backends")
 
-    def _revisit(self, data: bytes, sequence: Sequence, result: Result) -> None:
-        """Take an alarm up again that a killed driver left undecided."""
-        self.stats.triage_runs += 1
-        self.progress.register.meet(data, sequence.subject, result, self.stats)
-        self._note_undecided(data, result)
+    def _meet(self, data: bytes, sequence: Sequence, results: list[Result]) -> None:
+        """Have the alarms of `data` wait to be decided: what ran, and what was measured of it."""
+        self.stats.measured += len(results) - 1
+        for result in results:
+            self.progress.register.meet(data, sequence.subject, result, self.stats)
 
-    def _note_undecided(self, data: bytes, result: Result) -> None:
-        """Have the disk hold what is to be decided of `data`, just executed, and nothing else.
+    def _note_undecided(self, data: bytes, results: list[Result]) -> None:
+        """Have the disk hold what waits of `data`, just executed, and nothing else of it.
 
-        It may wait for long, and a kill must not lose it. What a killed driver left may have been
-        chance, or another sequence shows the same by now and stands for it.
+        It may wait for long, and a kill must not lose it. What a killed driver left there may have
+        been chance, or another sequence shows the same by now and stands for it.
         """
         if self.progress.register.holds(data):
-            if not self._may_examine():
-                self._keep_undecided(data)
+            self._keep_undecided(data)
         elif self.artifacts.holds(UNCONFIRMED, data):
-            if not result.alarms:
+            if not any(result.alarms for result in results):
                 self.artifacts.keep(FLAKY, data)
             self.artifacts.forget(UNCONFIRMED, data)
 
@@ -421,11 +423,12 @@ class Campaign:
     def _save(self) -> None:
         self.keeper.save(self)
 
-    def _keep_undecided(self, data: bytes | None = None) -> None:
-        """Keep the alarms that nobody has decided, of `data` alone or all there are."""
-        for case in self.progress.register.undecided():
-            if data in (None, case.data):
-                self.artifacts.keep(UNCONFIRMED, case.data, f"{case.alarm.identity}\n")
+    def _keep_all_undecided(self) -> None:
+        for data in dict.fromkeys(case.data for case in self.progress.register.undecided()):
+            self._keep_undecided(data)
+
+    def _keep_undecided(self, data: bytes) -> None:
+        self.artifacts.keep(UNCONFIRMED, data, self.progress.register.note(data))
 
     # -------------------------------------------------------------------------------------- status
 

@@ -39,7 +39,7 @@ from rondo.sequences.distribution import SequenceDistribution
 from rondo.sequences.vocabulary import Vocabulary
 
 FORMAT = "rondo-checkpoint"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 ANEW = "start a campaign without --resume: it goes on from the same corpus"
 SUM = 16
 """Bytes of the checksum in front."""
@@ -238,7 +238,7 @@ class Checkpoint:
 
 
 def revisits(artifacts: Artifacts, progress: Progress, vocabulary: Vocabulary) -> list[Job]:
-    """Return jobs for alarms that were being decided when a driver was killed.
+    """Return jobs for alarms that nobody had decided when a driver was killed.
 
     Those that the checkpoint has decided are taken away: the driver came no more to it.
     """
@@ -256,7 +256,8 @@ def revisits(artifacts: Artifacts, progress: Progress, vocabulary: Vocabulary) -
             continue
         subject = sequence.subject
         where = subject.architecture, tuple(sorted(subject.constructs))
-        if (artifacts.note_of(path), *where) in decided:
+        noted = artifacts.notes_of(path)
+        if noted and all((each, *where) in decided for each in noted):
             artifacts.forget(UNCONFIRMED, data)
         else:
             jobs.append(Job(sequence, proposed=False, search=False))

@@ -94,6 +94,11 @@ class Register:
         """Tell whether `data` raised an alarm that nobody has decided yet."""
         return any(case.data == data for case in self.undecided())
 
+    def note(self, data: bytes) -> str:
+        """Return the identities of the alarms of `data` that nobody has decided, one to a line."""
+        found = (case for case in self.undecided() if case.data == data)
+        return "".join(f"{case.alarm.identity}\n" for case in found)
+
     def undecided(self) -> tuple[Case, ...]:
         """Return all cases that nobody has decided yet."""
         return (*self.open, *self.waiting)

@@ -48,6 +48,8 @@ class Settings:
     max_disk_mb: int = 0
     openmetrics: Path | None = None
     ray: str = ""
+    decide_at_once: bool = False
+    """Whether alarms are looked into as they come, whatever that takes: for who needs but one."""
 
     @property
     def slots(self) -> int:

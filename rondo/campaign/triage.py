@@ -79,7 +79,8 @@ class Tally:
         register.barren.update(self.barren)
 
 
-def _is_hang(identity: Identity) -> bool:
+def is_hang(identity: Identity) -> bool:
+    """Tell whether an alarm is of a step that does not end."""
     return identity.verdict == DIED and identity.effect == Cause.TIMEOUT.value
 
 
@@ -136,9 +137,9 @@ class Triage:
             self._tally.known += 1
             return True
         # On disk for as long as nobody has decided it, whatever ends the driver.
-        self.artifacts.keep(UNCONFIRMED, case.data, f"{case.alarm.identity}\n")
+        self.artifacts.keep(UNCONFIRMED, case.data, self.register.note(case.data))
         confirmed = self._confirm(case.data, case.alarm.identity)
-        if confirmed is None and _is_hang(case.alarm.identity):
+        if confirmed is None and is_hang(case.alarm.identity):
             self.register.slow.add((case.architecture, case.alarm.identity.backend))
         if confirmed is not None:
             self._shorten_and_file(case.data, case.alarm, confirmed)
@@ -147,7 +148,7 @@ class Triage:
     def _known(self, case: Case) -> bool:
         key, register = case.key, self.register
         identity = key[0]
-        if _is_hang(identity) and (case.architecture, identity.backend) in register.slow:
+        if is_hang(identity) and (case.architecture, identity.backend) in register.slow:
             return True
         stateless = identity.verdict == Verdict.STATELESS.value
         attempts = STATELESS_ATTEMPTS if stateless else ATTEMPTS
@@ -163,7 +164,7 @@ class Triage:
         """Return a fresh result that shows `identity`, or None and `data` goes to quarantine."""
         self.doing(f"confirming {identity}")
         confirmed = None
-        if not _is_hang(identity) or self._hangs_for_long(data, identity):
+        if not is_hang(identity) or self._hangs_for_long(data, identity):
             confirmed = self._shown_twice(data, identity)
         if confirmed is None:
             self._tally.flaky += 1
@@ -192,7 +193,7 @@ class Triage:
         identity = alarm.identity
         budget = SHORTENING_RUNS
         run: Callable[[bytes], Result] = self._run
-        if _is_hang(identity):
+        if is_hang(identity):
             budget, run = SHORTENING_HANGS, self._run_briefly
         elif identity.verdict in (Verdict.STATELESS.value, Verdict.LEAKED.value):
             budget = SHORTENING_STATELESS

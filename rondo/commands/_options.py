@@ -42,15 +42,21 @@ class _Finding(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        return sole_reproducer(path) if path.is_dir() else path
+        return sole_reproducer(path) if os.path.isdir(path) else path
 
 
 def sole_reproducer(folder: Path) -> Path:
-    """Return the one reproducer that `folder` holds. Raises ReproducerError."""
+    """Return the finding of a bucket's `folder`, or the one reproducer of another.
+
+    What `rondo shrink` makes of a finding may lie beside it. Raises ReproducerError.
+    """
+    from rondo.campaign.artifacts import REPRODUCER
     from rondo.errors import ReproducerError
     from rondo.findings.reproducer import SUFFIX
 
     files = sorted(folder.glob(f"*{SUFFIX}"))
+    if folder / REPRODUCER in files:
+        return folder / REPRODUCER
     if len(files) != 1:
         holds = f"{len(files)} reproducers: give one" if files else "no reproducer"
         raise ReproducerError(f"{folder} holds {holds}")

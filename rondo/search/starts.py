@@ -2,9 +2,9 @@
 
 The key insight: a start claims nothing about any target, so here everything may be greedy. Of
 several draws the one that promises most is run, and which way of starting is used how often
-follows what each has yielded for its work. One way is to choose nothing at all: a forecast that
-learns only from what it chose never hears that it was wrong, and where it *is* wrong this way
-wins, so that guidance costs little where it cannot help.
+follows what each has yielded for its work. One way is to look at no promise, only at what a draw
+will take: a forecast of discoveries that learns only from what it chose never hears that it was
+wrong, and where it *is* wrong this way wins, so that guidance costs little where it cannot help.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 The key insight: what a way of searching yields falls as it is used, so neither a lifetime average
 nor the last result says much. The record of each way fades with the work that is put into it, and
-everybody keeps a fixed share, so that one that has become worthwhile again is noticed.
+everybody keeps a fixed share, so that one that has become worthwhile again is noticed. What one use
+takes is another matter: it stays what it is, but for the rare hang, which must not be taken for it.
 """
 
 from __future__ import annotations
@@ -21,29 +22,35 @@ MEMORY = 40.0
 HOPE_WORK, HOPE_FOUND = 2.0, 10.0
 """Every way starts as if two executions had found ten things, as random ones do early on."""
 
+OUTLIER = 8.0
+"""One use counts as at most so many times the work of the usual one."""
+
 
 class Yields(Generic[Way]):
-    """Discoveries and work of each way, and how often it was used, all fading."""
+    """Discoveries and work of each way, fading, and what one use of it takes."""
 
     def __init__(self, ways: Iterable[Way]) -> None:
-        self._records = {way: [HOPE_FOUND, HOPE_WORK, HOPE_WORK] for way in ways}
+        self._records = {way: [HOPE_FOUND, HOPE_WORK] for way in ways}
+        self._costs = {way: [1.0, HOPE_WORK] for way in self._records}
 
     def note(self, way: Way, found: float, work: float) -> None:
         """Note that `way` found so much with so much work, in units of a usual execution."""
         keep = MEMORY / (MEMORY + work)
         old = self._records[way]
-        self._records[way] = [keep * a + b for a, b in zip(old, (found, work, 1.0), strict=True)]
+        self._records[way] = [keep * a + b for a, b in zip(old, (found, work), strict=True)]
+        cost, uses = self._costs[way]
+        uses = min(uses + 1, MEMORY)
+        self._costs[way] = [cost + (min(work, OUTLIER * cost) - cost) / uses, uses]
 
     def rate(self, way: Way) -> float:
         """Return what `way` finds per unit of work, by its faded record."""
-        found, work, _ = self._records[way]
+        found, work = self._records[way]
         return found / work
 
     @property
     def frequencies(self) -> Mapping[Way, float]:
         """How often each way should be used to get its share of the work; they sum to one."""
-        uses = {way: record[2] / record[1] for way, record in self._records.items()}
-        often = {way: share * uses[way] for way, share in self.shares.items()}
+        often = {way: share / self._costs[way][0] for way, share in self.shares.items()}
         total = sum(often.values())
         return {way: each / total for way, each in often.items()}
 

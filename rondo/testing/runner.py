@@ -55,6 +55,7 @@ def run(
         subject=subject,
         lines=False,
         verbosity=0,
+        decide_at_once=True,
     )
     with stopping_at_a_finding(findings):
         fuzz(settings)

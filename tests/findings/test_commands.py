@@ -24,7 +24,7 @@ from rondo.findings.reproducer import Reproducer, compose, load, save
 from rondo.findings.trials import Trials
 from rondo.oracle.result import Result
 from rondo.oracle.run import execute
-from tests.campaign.conftest import HARMLESS, ROOT, STALE, TOY, VOCABULARY, toy_bytes
+from tests.campaign.conftest import DYNAMIC, HARMLESS, ROOT, STALE, TOY, VOCABULARY, toy_bytes
 from tests.findings.conftest import Invoke
 from tests.findings.test_shorten import LONG
 from tests.toy_framework import ToyFramework
@@ -89,6 +89,11 @@ def test_a_bucket_s_folder_stands_for_its_reproducer(invoke: Invoke, tmp_path: P
     assert invoke("show", bucket).exit_code == 0
     save(finding(STALE), bucket / "b.rondo")
     assert invoke("show", bucket).stderr == f"error: {bucket} holds 2 reproducers: give one\n"
+    save(finding(DYNAMIC), bucket / "reproducer.rondo")
+    told = invoke("show", bucket).output
+    assert told == invoke("show", bucket / "reproducer.rondo").output, "what was made of it is not"
+    assert told != invoke("show", bucket / "a.rondo").output
+    assert invoke("show", "x" * 5000).stderr.startswith("error: ")
 
 
 def test_shrink_writes_a_minimal_reproducer(rondo: Run, files: Path) -> None:

@@ -99,14 +99,16 @@ def test_the_last_line_tells_every_figure_and_target() -> None:
     figures = bench.judge(runs, samplers)
     assert bench.verdicts(figures, "cpu") == [
         ("mcmc has random's behaviours after 100% of its time (target <= 60%)", False),
-        ("live bugs: 3 (target >= random's 1)", True),
+        ("live bugs: 3 (target some, and >= random's 1)", True),
         ("stateless 1 (target <= 1.0)", True),
     ]
     nothing = bench.judge([with_bugs("mcmc", 1, {}), *runs[1:]], samplers)
-    assert ("live bugs: 0 (target >= random's 1)", False) in bench.verdicts(nothing, "cpu")
+    missed = "live bugs: 0 (target some, and >= random's 1)"
+    assert (missed, False) in bench.verdicts(nothing, "cpu")
     slow = bench.judge([*RUNS[:3], RUNS[-1]], ("mcmc", "random"))
     assert bench.verdicts(slow, "cpu") == [
-        ("mcmc has random's behaviours never (target <= 60%)", False)
+        ("mcmc has random's behaviours never (target <= 60%)", False),
+        ("live bugs: 0 (target some, and >= random's 0)", False),
     ]
 
 
@@ -156,6 +158,10 @@ def test_samplers_are_compared_on_faults() -> None:
     assert figures["random"] == {"found": [1, 1], "median": 1, "mean seconds": 45.0, "p": 0.1667}
     assert figures["stateless"]["mean seconds"] == 60.0
     assert not recall_faults.judge(FAULT_ROWS, ["random"])[1], "one of two is not 95%"
+    assert recall_faults.judge(FAULT_ROWS, samplers[::-1])[1], "in any order"
+    worse = [row for row in FAULT_ROWS if row.sampler != "mcmc" or row.name == "a"]
+    worse += [fault_row("mcmc", seed, "b", None) for seed in (1, 2)]
+    assert not recall_faults.judge(worse, samplers[::-1])[1]
     swapped = [
         fault_row(sampler, 1, name, seconds)
         for sampler in ("mcmc", "stateless")

@@ -219,6 +219,19 @@ def test_what_takes_little_work_is_used_more_often() -> None:
     assert sum(yields.frequencies.values()) == pytest.approx(1.0)
 
 
+def test_one_hang_does_not_end_a_way() -> None:
+    yields = Yields(("usual", "hung"))
+    for _ in range(20):
+        for way in ("usual", "hung"):
+            yields.note(way, 2.0, 1.0)
+    yields.note("hung", 1.0, 960.0)
+    assert yields.frequencies["hung"] > FLOOR / 3, "about its share: all but one use take as much"
+    for _ in range(20):
+        yields.note("usual", 2.0, 1.0)
+        yields.note("hung", 2.0, 30.0)
+    assert yields.frequencies["hung"] < 0.1, "it has become dear"
+
+
 def test_shares_follow_yields_and_keep_a_floor() -> None:
     yields = Yields(("a", "b"))
     for _ in range(100):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from rondo.campaign.deaths import HANG_WORK, Cause, Death, death_result
+import pytest
+
+from rondo.campaign.deaths import SLOW, Cause, Death, death_result
 from rondo.campaign.journal import Entry
 from rondo.oracle.result import Result
 from rondo.oracle.run import CALL_WORK, COMPILATION_WORK, START_WORK, execute
+from rondo.search.tiers import cost_of
 from rondo.sequences.codec import encode
 from rondo.sequences.step import Call, Change, Options, Sequence, Step, SubjectSpec, normalise
 from tests.toy_framework import ToyFramework
@@ -27,12 +30,21 @@ def test_work_counts_calls_and_what_they_compile() -> None:
     assert recompiled == work_of(Call(), Change("scale", 0, 1), Call())
 
 
-def test_a_hang_takes_as_much_as_it_takes() -> None:
-    hang, crash = (
-        death_result(Death(cause, "", Entry(b"")), b"", TOY.vocabulary())
-        for cause in (Cause.TIMEOUT, Cause.SIGNAL)
-    )
-    assert hang.work == HANG_WORK > 100 * crash.work
+@pytest.mark.parametrize("backend", range(len(TOY.vocabulary().backends)))
+def test_a_hang_takes_as_much_as_it_takes(backend: int) -> None:
+    """On every back end as many units of time; a crash is over at once."""
+    sequence = Sequence(SubjectSpec("chain", ("scale",)), Options(backend), (Call(),))
+    data = encode(normalise(sequence, TOY.vocabulary()))
+
+    def work(cause: Cause, seconds: float) -> float:
+        death = Death(cause, "", Entry(data))
+        result = death_result(death, data, TOY.vocabulary(), seconds=seconds)
+        return result.work * cost_of(backend)
+
+    assert work(Cause.TIMEOUT, 60) == pytest.approx(240)
+    assert work(Cause.TIMEOUT, 15) == pytest.approx(60)
+    assert work(Cause.SLOWNESS, 60) == pytest.approx(SLOW * 240)
+    assert work(Cause.SIGNAL, 60) == cost_of(backend)
 
 
 def test_a_result_from_before_there_was_work_is_read() -> None:

@@ -21,7 +21,9 @@ from torch._inductor import codecache
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.compiler._cache import CacheArtifactManager
 
-from rondo.frameworks.torch import kernels, state
+from rondo import drafts
+from rondo.frameworks.shared.store import store_folder
+from rondo.frameworks.torch import headers, kernels, state
 
 
 def function(x: torch.Tensor, scale: float) -> torch.Tensor:
@@ -291,23 +293,91 @@ def test_a_header_whose_compiler_is_killed_is_not_there(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         kernels.KernelStore(tmp_path / "store", partial(run, killed=True))(command, str(tmp_path))
-    assert not whole.exists()
+    assert list(tmp_path.iterdir()) == []
     kernels.KernelStore(tmp_path / "store", partial(run, killed=False))(command, str(tmp_path))
     assert whole.read_text() == "whole"
 
 
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_HEADER_DIR", "_HEADER_LOCK_DIR"):
+        monkeypatch.setattr(codecache, name, "elsewhere")
+
+
+@pytest.mark.usefixtures("elsewhere")
 def test_precompiled_headers_are_kept_for_the_next_campaign(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("_HEADER_DIR", "_HEADER_LOCK_DIR"):
-        monkeypatch.setattr(codecache, name, "elsewhere")
-    kernels.share_headers(tmp_path / "with space")
+    headers.share_headers(tmp_path / "with space")
     (tmp_path / "file").write_text("")
-    kernels.share_headers(tmp_path / "file" / "headers")
+    headers.share_headers(tmp_path / "file" / "headers")
+    with monkeypatch.context() as full:
+        full.setattr(headers, "ROOM", 1 << 60)
+        headers.share_headers(tmp_path / "headers")
     assert codecache._HEADER_DIR == "elsewhere", "where it cannot be, all stays as it was"
-    kernels.share_headers(tmp_path / "headers")
-    kept = Path(codecache._HEADER_DIR), Path(codecache._HEADER_LOCK_DIR)
-    assert kept == (tmp_path / "headers", tmp_path / "headers" / "locks")
+    headers.share_headers(tmp_path / "headers")
+    here = Path(codecache._HEADER_DIR)
+    assert here.parent == tmp_path / "headers"
+    assert Path(codecache._HEADER_LOCK_DIR) == here / "locks"
+    monkeypatch.setattr(headers, "processor", lambda: "another")
+    headers.share_headers(tmp_path / "headers")
+    assert Path(codecache._HEADER_DIR) != here
+
+
+@pytest.mark.parametrize("suffix", headers.SUFFIXES)
+def test_the_precompiled_headers_that_nobody_uses_go(
+    elsewhere: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    """The header itself stays: a running worker names it in every command."""
+    here = tmp_path / "processor"
+    here.mkdir()
+    for age, name in enumerate(("used", "unused", "new")):
+        for end in ("", suffix):
+            path = here / f"{name}.h{end}"
+            path.write_text("x" * 60)
+            os.utime(path, (age, age))
+    left = here / drafts.draft_of(here / f"new.h{suffix}").name.replace(
+        f"-{os.getpid()}.", "-99999999."
+    )
+    left.write_text("x" * 60)
+    store = kernels.KernelStore(tmp_path / "store", Compiler())
+    build(store, tmp_path / "a", "one", flags=f"-include {here}/used.h")
+    monkeypatch.setattr(headers, "LARGEST", 130)
+    headers.share_headers(tmp_path)
+    kept = sorted(path.name for path in here.iterdir())
+    assert kept == sorted(["new.h", f"new.h{suffix}", "unused.h", "used.h", f"used.h{suffix}"])
+
+
+def test_a_header_that_cannot_be_precompiled_is_done_without(tmp_path: Path) -> None:
+    def run(command: str, cwd: str) -> None:
+        Path(command.split()[-1]).write_text("part")
+        raise OSError("no space left on device")
+
+    store = kernels.KernelStore(tmp_path / "store", run)
+    store(f"true -x c++-header {tmp_path}/hash.h -o {tmp_path}/hash.h.gch", str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_kernels_of_another_processor_are_built_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = Compiler()
+    store = kernels.KernelStore(tmp_path / "store", compiler)
+    for name in ("one", "other", "one"):
+        monkeypatch.setattr(kernels, "processor", lambda name=name: name)
+        build(store, tmp_path / "a", "kernel", flags="-march=native")
+    assert compiler.runs == 2
+
+
+def test_a_store_is_named_from_the_root_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler runs in a folder of its own, and a reset drops those of its caches."""
+    monkeypatch.chdir(tmp_path)
+    for variable, folder in (
+        ("XDG_CACHE_HOME", "cache/rondo/name"),
+        ("RONDO_KERNEL_CACHE", "kept/in"),
+    ):
+        monkeypatch.setenv(variable, folder.partition("/")[0])
+        assert store_folder("name", within="in") == tmp_path / folder
 
 
 def test_a_store_that_cannot_be_written_only_costs_time(tmp_path: Path) -> None:

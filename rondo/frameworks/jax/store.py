@@ -13,7 +13,6 @@ confirmed in fresh ones.
 from __future__ import annotations
 
 import os
-import platform
 import tempfile
 from collections import OrderedDict
 from contextlib import suppress
@@ -25,6 +24,8 @@ from typing import Any
 import jaxlib
 from jax._src import compiler
 
+from rondo.frameworks.shared.store import processor, prune, store_folder
+
 LARGEST_STORE = 4096
 """Executables; beyond it those that were used longest ago go."""
 
@@ -34,22 +35,10 @@ LARGEST_FOLDER = 1 << 29
 CALLBACK = "callback"
 
 
-def default_folder() -> Path:
-    """Return the folder of this user: under RONDO_KERNEL_CACHE, else under the cache folder."""
-    named = os.environ.get("RONDO_KERNEL_CACHE")
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return (Path(named) if named else Path(base) / "rondo") / "jax"
-
-
 @cache
 def machine() -> str:
     """Return what an executable depends on besides its program: XLA's version and the processor."""
-    processor = ""
-    with suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        processor = next((line for line in lines if line.startswith(("flags", "Features"))), "")
-    flags = os.environ.get("XLA_FLAGS", "")
-    return f"{jaxlib.__version__} {platform.machine()} {processor} {flags}"
+    return f"{jaxlib.__version__} {processor()} {os.environ.get('XLA_FLAGS', '')}"
 
 
 class ExecutableStore:
@@ -121,27 +110,12 @@ def _digest(text: str, options: bytes, rest: str) -> bytes:
     return state.digest()
 
 
-def prune(folder: Path, largest: int) -> None:
-    """Remove the files that were used longest ago until `largest` bytes are left."""
-    found = []
-    for path in folder.iterdir():
-        with suppress(OSError):
-            status = path.stat()
-            found.append((status.st_mtime, status.st_size, path))
-    total = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
-        if total <= largest:
-            return
-        path.unlink(missing_ok=True)
-        total -= size
-
-
 def prepared_folder() -> Path | None:
     """Return the folder of executables, made and pruned, or None where it cannot be written."""
-    folder = default_folder()
+    folder = store_folder("jax", within="jax")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        prune(folder, LARGEST_FOLDER)
+        prune(folder.iterdir(), LARGEST_FOLDER)
     except OSError:
         return None
     return folder if os.access(folder, os.W_OK) else None

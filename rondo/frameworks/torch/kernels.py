@@ -2,12 +2,10 @@
 
 Inductor keeps its shared objects in the folder whose emptiness the reset arm depends on, so every
 reset would pay g++ again (2 to 6 s). The store sits below that, at the compiler's command line: the
-key is the command without its paths, plus the text of the sources, plus the compiler's version. A
-hit copies the object to where g++ would have put it. Nothing of the caches under test is touched:
-FX graph and AOTAutograd entries come and go with their folder as before.
-
-The precompiled header, which takes ten seconds, is kept in the store as well. Torch names it by all
-that goes into it and keeps it under TMPDIR, of which every campaign has one of its own.
+key is the command without its paths, plus the text of the sources, plus the versions of compiler
+and processor. A hit copies the object to where g++ would have put it. Nothing of the caches under
+test is touched: FX graph and AOTAutograd entries come and go with their folder as before. The
+precompiled header that all kernels include is kept below the store as well (`headers`).
 """
 
 from __future__ import annotations
@@ -24,21 +22,14 @@ from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 
+from rondo.frameworks.shared.store import processor, prune, store_folder
+from rondo.frameworks.torch import headers
+
 SOURCES = (".cpp", ".cc", ".c")
 LARGEST_STORE = 1 << 30
 """Bytes; beyond it the objects that were used longest ago go."""
-HEADER_SUFFIX = ".gch"
 HEADERS = "headers"
-"""The folder of precompiled headers in the store. One takes 150 MB."""
-
-
-def default_store() -> Path:
-    """Return the store of this user: RONDO_KERNEL_CACHE, else under the user's cache folder."""
-    named = os.environ.get("RONDO_KERNEL_CACHE")
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(base) / "rondo" / "kernels"
+"""The folder of precompiled headers in the store."""
 
 
 @cache
@@ -63,9 +54,10 @@ class KernelStore:
         command = shlex.split(cmd_line)
         output = output_of(command)
         sources = [Path(cwd, token) for token in command if token.endswith(SOURCES)]
-        if output is not None and output.endswith(HEADER_SUFFIX):
-            self._run_whole(cmd_line, cwd, output)
+        if output is not None and output.endswith(headers.SUFFIXES):
+            headers.precompile(self.run, cmd_line, cwd, output)
             return
+        headers.note_use(command)
         if output is None or not sources or not all(source.exists() for source in sources):
             self.run(cmd_line, cwd)
             return
@@ -75,17 +67,6 @@ class KernelStore:
             return
         self.run(cmd_line, cwd)
         self._keep(target, stored)
-
-    def _run_whole(self, cmd_line: str, cwd: str, output: str) -> None:
-        """Run a command so that its output appears whole or not at all.
-
-        Torch takes a precompiled header that exists for a sound one, and the compiler silently
-        does without one that is cut off: a worker that is killed meanwhile would cost everybody
-        after it ten times the time.
-        """
-        draft = f"{output}.{os.getpid()}"
-        self.run(cmd_line.replace(f" {output}", f" {draft}"), cwd)
-        os.replace(Path(cwd, draft), Path(cwd, output))
 
     def _fetch(self, stored: Path, target: Path) -> bool:
         try:
@@ -107,37 +88,8 @@ class KernelStore:
 
     def prune(self, limit: int = LARGEST_STORE) -> None:
         """Remove the objects that were used longest ago until the store is below `limit` bytes."""
-        prune(self.folder, limit)
-
-
-def prune(folder: Path, limit: int) -> None:
-    """Remove the files that were touched longest ago until `folder` is below `limit` bytes."""
-    with suppress(OSError):
-        files = [(entry.stat(), entry) for entry in folder.iterdir() if entry.is_file()]
-        total = sum(stat.st_size for stat, _ in files)
-        for stat, entry in sorted(files, key=lambda pair: pair[0].st_mtime):
-            if total <= limit:
-                break
-            entry.unlink(missing_ok=True)
-            total -= stat.st_size
-
-
-def share_headers(folder: Path) -> None:
-    """Have Inductor keep its precompiled headers in `folder`, where it can.
-
-    The compiler's command line names it unquoted, so a folder with spaces will not do. A torch
-    that lacks the constant keeps its headers where it always did: only slower.
-    """
-    from torch._inductor import codecache
-
-    if not hasattr(codecache, "_HEADER_DIR") or any(map(str.isspace, str(folder))):
-        return
-    with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            prune(folder, LARGEST_STORE)
-            codecache._HEADER_DIR = str(folder)
-            codecache._HEADER_LOCK_DIR = str(folder / "locks")
+        with suppress(OSError):
+            prune((entry for entry in self.folder.iterdir() if entry.is_file()), limit)
 
 
 def output_of(command: list[str]) -> str | None:
@@ -154,7 +106,8 @@ def key_of(command: list[str], sources: list[Path]) -> str:
     A precompiled header is named by its content, wherever it lies.
     """
     output = output_of(command)
-    state = blake2b(compiler_version(command[0]).encode(), digest_size=16)
+    made_by = f"{compiler_version(command[0])} {processor()}"  # a usual flag is -march=native
+    state = blake2b(made_by.encode(), digest_size=16)
     for flag, token in pairwise(["", *command]):
         if token != output and not token.endswith(SOURCES):
             told = os.path.basename(token) if flag == "-include" else token
@@ -176,9 +129,9 @@ def install_store() -> None:
     run = getattr(cpp_builder, "run_compile_cmd", None)
     if run is None or isinstance(run, KernelStore):
         return
-    store = KernelStore(default_store(), run)
+    store = KernelStore(store_folder("kernels"), run)
     store.prune()
-    share_headers(store.folder / HEADERS)
+    headers.share_headers(store.folder / HEADERS)
     cpp_builder.run_compile_cmd = store
     with suppress(Exception):
         cpu_vec_isa.pick_vec_isa()
