@@ -18,10 +18,10 @@ from typing import Any
 
 from rondo.subjects.user import Shape
 from rondo.testing.handover import Handover
-from rondo.testing.outcome import Outcome, StatefulError
+from rondo.testing.outcome import Outcome, StatefulError, UndecidedWarning
 from rondo.testing.process import Limits, check
 
-__all__ = ["Outcome", "StatefulError", "assert_stateless"]
+__all__ = ["Outcome", "StatefulError", "UndecidedWarning", "assert_stateless"]
 
 EXECUTIONS = 60
 """Sequences that a test tries: a minute or less, and enough for a bug that half of them show."""
@@ -47,7 +47,8 @@ def assert_stateless(
     ends included, if importing the model's module registers them.
 
     `executions` sequences are run, and no new one is begun after `seconds`. The same `seed` tries
-    the same sequences. Returns what was seen. Raises StatefulError, an AssertionError, with a
+    the same sequences. Returns what was seen, with an UndecidedWarning where the time was over
+    before all alarms were looked into. Raises StatefulError, an AssertionError, with a
     shortened script; SubjectError when the model cannot be handed over; RondoError when it cannot
     be run.
     """

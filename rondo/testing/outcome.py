@@ -38,12 +38,16 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a check saw; `compiled` counts those of the behaviours that are compilations."""
+    """What a check saw; `compiled` counts those of the behaviours that are compilations.
+
+    `undecided` counts the sequences whose alarms it had no time to look into.
+    """
 
     executions: int
     behaviours: int
     compiled: int
     findings: tuple[Found, ...] = ()
+    undecided: int = 0
 
     def save(self, path: Path) -> None:
         """Write this for the process that asked."""
@@ -67,6 +71,10 @@ class NothingCompiledError(RondoError):
             f"nothing was compiled in {outcome.executions} executions, so nothing was checked;"
             " is torch.compile switched off, or does the model refuse its example inputs?"
         )
+
+
+class UndecidedWarning(UserWarning):
+    """A check passed, but had no time to look into all its alarms."""
 
 
 class StatefulError(AssertionError):

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from rondo.campaign.artifacts import UNCONFIRMED
 from rondo.errors import RondoError, WorkerError
 from rondo.testing.handover import Handover
-from rondo.testing.outcome import NothingCompiledError, Outcome
+from rondo.testing.outcome import NothingCompiledError, Outcome, UndecidedWarning
 
 STARTING_SECONDS = 900.0
 """What importing a framework, and confirming, shortening and exporting what was found, may take on
@@ -56,7 +58,15 @@ def check(handover: Handover, limits: Limits) -> Outcome:
             raise WorkerError(f"the check did not come to an end: {said}")
         outcome = Outcome.load(place / "outcome")
     if not outcome.findings:
-        _remove(folder)
+        if outcome.undecided:
+            warnings.warn(
+                f"{outcome.undecided} sequences alarmed and were not looked into within"
+                f" {limits.seconds:g} s; they are kept in {folder / UNCONFIRMED}",
+                UndecidedWarning,
+                stacklevel=3,
+            )
+        else:
+            _remove(folder)
         if not outcome.compiled:
             raise NothingCompiledError(outcome)
     return outcome

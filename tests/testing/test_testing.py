@@ -12,7 +12,7 @@ import pytest
 
 from rondo.errors import SubjectError
 from rondo.subjects.user import load_subject
-from rondo.testing import StatefulError, process
+from rondo.testing import StatefulError, UndecidedWarning, process
 from rondo.testing.handover import Handover
 from rondo.testing.outcome import LONGEST_SCRIPT, Found, NothingCompiledError, Outcome
 from rondo.testing.process import Limits, check
@@ -160,6 +160,21 @@ def test_a_check_in_which_nothing_was_compiled_is_no_success(
     seen["compiled"] = 2
     assert check(handover, Limits(9, 1.0, 1)).compiled == 2
     assert list(tmp_path.glob("rondo-findings-*")) == [], "a folder without findings goes"
+
+
+def test_a_check_that_had_no_time_for_its_alarms_says_so(
+    users: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RONDO_FINDINGS", str(tmp_path))
+
+    def answer(command: list[str], place: Path, seconds: float) -> str:
+        Outcome(9, 4, 2, undecided=3).save(place / "outcome")
+        return ""
+
+    monkeypatch.setattr(process, "_run", answer)
+    with pytest.warns(UndecidedWarning, match="3 sequences alarmed .* within 1 s; they are kept"):
+        check(Handover.of(users.Model, [1.0]), Limits(9, 1.0, 1))
+    assert list(tmp_path.glob("rondo-findings-*")) != []
 
 
 TESTS = """
