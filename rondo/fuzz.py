@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import deque
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -117,6 +118,7 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
             stop=stop,
             progress=opened.progress,
             keeper=keeper,
+            left=deque(opened.left),
             turns=turns,
         )
         earlier = campaign.stats.findings

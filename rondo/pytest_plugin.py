@@ -92,9 +92,9 @@ class SubjectItem(pytest.Item):
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """Show what the user needs of a failure: our sentence, and no frame of ours."""
         from rondo.errors import RondoError
-        from rondo.testing import StatefulError
+        from rondo.testing import StatefulError, UndecidedWarning
 
-        if isinstance(excinfo.value, StatefulError | RondoError):
+        if isinstance(excinfo.value, StatefulError | UndecidedWarning | RondoError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 

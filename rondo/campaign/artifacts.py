@@ -119,12 +119,26 @@ class Artifacts:
                 )
 
     def keep(self, kind: str, data: bytes, note: str = "") -> Path:
-        """Keep `data` in the subfolder `kind` with `note` beside it; return its path."""
+        """Keep `data` in the subfolder `kind` with `note` beside it; return its path.
+
+        What is there already is not written again.
+        """
         path = self._place(kind, data)
-        write_atomically(path, data)
-        if note:
+        if note and self.notes_of(path) != note.splitlines():
             write_atomically(path.with_suffix(".txt"), note.encode())
+        if not path.exists():
+            write_atomically(path, data)
         return path
+
+    def count(self, kind: str) -> int:
+        """Return how many sequences the subfolder `kind` holds."""
+        return sum(1 for _ in (self.folder / kind).glob("*.seq"))
+
+    def move(self, kind: str, other: str, data: bytes) -> None:
+        """Keep what `kind` holds of `data` in `other` instead."""
+        notes = self.notes_of(self._place(kind, data))
+        self.keep(other, data, "".join(f"{line}\n" for line in notes))
+        self.forget(kind, data)
 
     def holds(self, kind: str, data: bytes) -> bool:
         """Tell whether `keep` wrote `data` and nobody has taken it away."""
@@ -143,8 +157,8 @@ class Artifacts:
         """Take away what `keep` wrote, if it did."""
         path = self._place(kind, data)
         try:
+            path.with_suffix(".txt").unlink(missing_ok=True)  # never a note of something else
             path.unlink(missing_ok=True)
-            path.with_suffix(".txt").unlink(missing_ok=True)
         except OSError as error:
             raise ArtifactError(f"cannot remove {path}: {error.strerror or error}") from None
 

@@ -32,8 +32,9 @@ KIND_OF_LOSS = re.compile(
 )
 """The lasting errors of https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html, by
 which a loss is named: the rest of a message has addresses and names of files."""
-USUAL_SECONDS = 0.25
-"""What a usual execution on the cheapest back end takes. The work of a hang is so many of those."""
+HANG_WORK = 240.0
+"""Work of a hang, in usual executions of a quarter of a second on the cheapest back end: the usual
+-timeout is a minute. Not the actual one, since that may change and the search may not."""
 SLOW = 4.0
 """What takes longer than the time limit of a step, but less than so many times that, is slow and
 does not hang: an execution whose steps all go on, or a step by itself. Some architectures compile
@@ -84,14 +85,13 @@ def classify(
     return Death(Cause.SIGNAL, signal.Signals(number).name, entry, output)
 
 
-def death_result(death: Death, data: bytes, vocabulary: Vocabulary, *, seconds: float) -> Result:
+def death_result(death: Death, data: bytes, vocabulary: Vocabulary) -> Result:
     """Return the result that stands for `death`: one alarm, at the step that was in progress.
 
-    None where every step went on and all of them together took too long: that is no fault. A step
-    had `seconds`, which is what a hang takes.
+    None where every step went on and all of them together took too long: that is no fault.
     """
     sequence = decode(data, vocabulary)
-    hang = seconds / USUAL_SECONDS / cost_of(sequence.options.backend)
+    hang = HANG_WORK / cost_of(sequence.options.backend)  # work is in units of the back end's
     if death.cause is Cause.SLOWNESS:
         return Result(Cause.SLOWNESS.value, work=SLOW * hang)
     step = min(max(death.entry.step, 0), max(len(sequence.steps) - 1, 0))

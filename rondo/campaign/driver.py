@@ -135,6 +135,7 @@ class Campaign:
     stop: Stop
     progress: Progress
     keeper: Keeper
+    left: deque[Job] = field(default_factory=deque)
     turns: Turns = field(default_factory=Turns)
     _failures: list[BaseException] = field(default_factory=list)
     _probed: set[int] = field(default_factory=set)
@@ -214,7 +215,7 @@ class Campaign:
                 self._failures.append(failure)
         self.keeper.disk.release()
         self.status.event("DONE", self.snapshot())
-        undecided = len({case.data for case in self.progress.register.undecided()})
+        undecided = self.artifacts.count(UNCONFIRMED)
         if undecided:
             what = "alarm was" if undecided == 1 else "alarms were"
             folder = self.artifacts.folder / UNCONFIRMED
@@ -251,9 +252,10 @@ class Campaign:
                 self._step(slot, progress.waiting.popleft())
             else:
                 self._note_inited()
-                if self._spent():
+                job = self._left() if self._spent() else Job(self.sampler.propose(), proposed=True)
+                if job is None:
                     return
-                self._step(slot, Job(self.sampler.propose(), proposed=True))
+                self._step(slot, job)
             self.keeper.tick(self)
 
     def _next_case(self) -> Case | None:
@@ -292,6 +294,14 @@ class Campaign:
         if note is not None:
             self._report(note)
         slot.triage.settle(case)
+
+    def _left(self) -> Job | None:
+        """Return the next alarm of a killed driver that the repeated search has not met again."""
+        while self.left:
+            job = self.left.popleft()
+            if self.artifacts.holds(UNCONFIRMED, encode(job.sequence)):
+                return job
+        return None
 
     def _note_inited(self) -> None:
         progress = self.progress
@@ -375,9 +385,10 @@ class Campaign:
         if self.progress.register.holds(data):
             self._keep_undecided(data)
         elif self.artifacts.holds(UNCONFIRMED, data):
-            if not any(result.alarms for result in results):
-                self.artifacts.keep(FLAKY, data)
-            self.artifacts.forget(UNCONFIRMED, data)
+            if any(result.alarms for result in results):
+                self.artifacts.forget(UNCONFIRMED, data)
+            else:
+                self.artifacts.move(UNCONFIRMED, FLAKY, data)
 
     def _learn(self, job: Job, data: bytes, result: Result) -> bool:
         """Let the sampler observe `result`; return whether it showed a new behaviour."""
@@ -428,7 +439,9 @@ class Campaign:
             self._keep_undecided(data)
 
     def _keep_undecided(self, data: bytes) -> None:
-        self.artifacts.keep(UNCONFIRMED, data, self.progress.register.note(data))
+        note = self.progress.register.note(data)
+        if note:
+            self.artifacts.keep(UNCONFIRMED, data, note)
 
     # -------------------------------------------------------------------------------------- status
 

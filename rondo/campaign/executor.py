@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from rondo._native.lines import LineStore
-from rondo.campaign.deaths import Death, death_result
+from rondo.campaign.deaths import death_result
 from rondo.campaign.pool import (
     Interrupted,
     Limits,
@@ -151,7 +151,7 @@ class Executor:
             except WorkerKilledError as killed:
                 kills += 1
                 if kills == KILLS_BELIEVED:
-                    return self._death(killed.death, data)
+                    return death_result(killed.death, data, self.server.vocabulary)
             except ServerLostError as error:
                 losses += 1
                 if losses == LOSSES_BORNE:
@@ -181,7 +181,7 @@ class Executor:
         except WorkerKilledError:
             raise
         except WorkerDiedError as died:
-            return self._death(died.death, data)
+            return death_result(died.death, data, self.server.vocabulary)
         except BaseException:
             worker.end()
             raise
@@ -195,9 +195,6 @@ class Executor:
         else:
             self._worker = worker
         return result
-
-    def _death(self, death: Death, data: bytes) -> Result:
-        return death_result(death, data, self.server.vocabulary, seconds=self.limits.seconds)
 
     def _take(self) -> Worker:
         worker, self._worker = self._present(self._worker), None

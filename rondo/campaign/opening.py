@@ -36,6 +36,7 @@ class Opened:
     sampler: Sampler
     progress: Progress
     seen: Seen = field(default_factory=Seen)
+    left: list[Job] = field(default_factory=list)
 
 
 def enter(settings: Settings, given: frozenset[str]) -> tuple[Member, Settings]:
@@ -105,10 +106,11 @@ def _continued(
     artifacts.filings = Filings(member.filed, remembered)
     again = revisits(artifacts, progress, scope.vocabulary)
     # One worker that hears from nobody repeats what came after the checkpoint, and so meets them
-    # again by itself, at the same place; others may not.
+    # again by itself, at the same place, unless a limit was changed; others may not.
     slots = max(settings.slots, stored_settings(member.folder).slots)
-    if slots > 1 or member.siblings():
-        _take_up(progress, again, info)
+    if slots == 1 and not member.siblings():
+        return Opened(state, sampler, progress, seen, left=again)
+    _take_up(progress, again, info)
     return Opened(state, sampler, progress, seen)
 
 

@@ -95,8 +95,11 @@ class Register:
         return any(case.data == data for case in self.undecided())
 
     def note(self, data: bytes) -> str:
-        """Return the identities of the alarms of `data` that nobody has decided, one to a line."""
-        found = (case for case in self.undecided() if case.data == data)
+        """Return the identities of the alarms of `data` that nobody has decided, one to a line.
+
+        Those that were decided elsewhere in the same words are left out: it takes but a look.
+        """
+        found = (c for c in self.undecided() if c.data == data and c.key not in self.met)
         return "".join(f"{case.alarm.identity}\n" for case in found)
 
     def undecided(self) -> tuple[Case, ...]:

@@ -100,6 +100,7 @@ class Triage:
     doing: Callable[[str], None]
     preloads: tuple[str, ...] = ()
     _leaked: bool = False
+    _patience: float = 1.0
     _tally: Tally = field(default_factory=Tally)
     _note: FindingNote | None = None
 
@@ -226,10 +227,12 @@ class Triage:
         """Have a step take so long, for a while."""
         limits = self.executor.limits
         self.executor.limits = replace(limits, seconds=seconds)
+        self._patience = seconds / limits.seconds
         try:
             yield
         finally:
             self.executor.limits = limits
+            self._patience = 1.0
 
     def _shown_twice(self, data: bytes, identity: Identity) -> Result | None:
         """Return the last of the fresh results if each of them shows `identity`, else None."""
@@ -251,7 +254,8 @@ class Triage:
         except ExecutionFaultError:
             result = Result("fault")
         backend = decode(data, self.vocabulary).options.backend
-        self._tally.work += result.work * cost_of(backend)
+        waited = self._patience if any(is_hang(alarm.identity) for alarm in result.alarms) else 1.0
+        self._tally.work += result.work * cost_of(backend) * waited
         return result
 
     def _file(

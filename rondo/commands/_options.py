@@ -35,7 +35,7 @@ class _Seconds(click.types.FloatParamType):
 
 
 class _Finding(click.Path):
-    """A reproducer or a sequence; a bucket's folder stands for the one reproducer in it."""
+    """A reproducer or a sequence; a bucket's folder stands for its finding."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)

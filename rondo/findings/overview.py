@@ -137,7 +137,8 @@ def _undecided(folder: Path) -> Iterator[Row]:
         alarms: defaultdict[str, list[Path]] = defaultdict(list)
         for note in sorted(folder.rglob(f"{status}/*.txt")):
             if note.is_file() and note.with_suffix(".seq").is_file():
-                alarms[_first_line(note)].append(note.with_suffix(".seq"))
+                for text in _lines(note):
+                    alarms[text].append(note.with_suffix(".seq"))
         for text, paths in alarms.items():
             smallest = min(paths, key=lambda path: (path.stat().st_size, str(path)))
             yield Row(
@@ -153,10 +154,10 @@ def _undecided(folder: Path) -> Iterator[Row]:
             )
 
 
-def _first_line(path: Path) -> str:
+def _lines(path: Path) -> list[str]:
     with path.open("rb") as file:
-        line = file.readline(NOTE_BYTES)
-    return line.decode(errors="replace").strip().translate(CONTROL)
+        text = file.read(NOTE_BYTES).decode(errors="replace")
+    return [line.strip().translate(CONTROL) for line in text.splitlines()] or [""]
 
 
 def _date(seconds: float) -> str:

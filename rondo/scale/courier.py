@@ -13,16 +13,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rondo.campaign.artifacts import REPRODUCER
+from rondo.campaign.artifacts import REPRODUCER, UNCONFIRMED
 from rondo.campaign.flags import CORPUS, FINDINGS
 from rondo.campaign.folder import MEMBERS
 from rondo.findings.reproducer import write_atomically
-from rondo.scale.store import Files, News
+from rondo.scale.store import GONE, Files, News
 
 OUR_FILES = re.compile(
     rf"{CORPUS}/[\w.-]+\.seq|{FINDINGS}/[\w.-]+/([\w-]+\.(seq|txt)|{re.escape(REPRODUCER)})"
 )
 """Paths that may come from elsewhere: nothing outside these two folders is ever written."""
+WAITING = f"{FINDINGS}/{UNCONFIRMED}/"
+"""Where alarms wait: the only files that go again."""
 GUEST = "1000"
 """The member under which a campaign finds what all others have published."""
 PUBLISH_SECONDS = 60.0
@@ -56,6 +58,10 @@ class Courier:
 
     def _found_here(self) -> Files:
         files: Files = {}
+        for name in [each for each in self._known if each.startswith(WAITING)]:
+            if not (self._folder / name).exists():  # it has been decided
+                self._known.discard(name)
+                files[name] = GONE
         for pattern in (f"{CORPUS}/*.seq", f"{FINDINGS}/*/*"):
             for path in self._folder.glob(pattern):
                 name = path.relative_to(self._folder).as_posix()
@@ -79,7 +85,14 @@ class Courier:
         return data
 
     def _bring(self, name: str, content: bytes) -> bool:
-        if name in self._known or not OUR_FILES.fullmatch(name):
+        if not OUR_FILES.fullmatch(name):
+            return False
+        if content == GONE:
+            if self._everything and name.startswith(WAITING):
+                (self._folder / name).unlink(missing_ok=True)
+                self._known.discard(name)
+            return False
+        if name in self._known:
             return False
         wanted = name.startswith(f"{CORPUS}/") or name.endswith(f"/{REPRODUCER}")
         if not (wanted or self._everything):

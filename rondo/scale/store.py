@@ -1,9 +1,10 @@
 """The store: what campaigns on different machines tell each other, held in one place.
 
-The key insight: campaigns that share a folder (`rondo.campaign.exchange`) only ever add files whose
-names follow from their content, and each rewrites one file of its own, with counts that add up. So
-a store needs a log of files, and of the counts nothing but their sum: what a campaign is told is
-the sum less what it has counted itself, which is as long for a thousand campaigns as for two.
+The key insight: campaigns that share a folder (`rondo.campaign.exchange`) add files whose names
+follow from their content, take none away but those of alarms that were decided, and each rewrites
+one file of its own, with counts that add up. So a store needs a log of files, and of the counts
+nothing but their sum: what a campaign is told is the sum less what it has counted itself, which is
+as long for a thousand campaigns as for two.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from rondo.campaign.exchange import noted, subtracted
 
 Files = dict[str, bytes]
 """Files by their path within a campaign folder."""
+GONE = b""
+"""Content of a file that was there: an alarm that has been decided."""
 
 
 @dataclass(slots=True)
@@ -47,11 +50,12 @@ class Store:
         """Take what the campaign `name` has found and return what others have, since `position`.
 
         One call instead of two: on a cluster each is a message. A path that is known stays as it
-        is, so that every campaign sees one and the same finding in a bucket. Who publishes its
+        is, so that every campaign sees one and the same finding in a bucket, but one that is GONE.
+        Who publishes its
         counts is told those of the others.
         """
         for path, content in files.items():
-            if path not in self._files:
+            if (self._files.get(path, GONE) == GONE) != (content == GONE):
                 self._files[path] = content
                 self._log.append((name, path))
         new = {path for giver, path in self._log[position:] if giver != name}

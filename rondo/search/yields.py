@@ -17,21 +17,22 @@ FLOOR = 0.3
 """Share that is spread evenly over all ways, whatever they yield."""
 
 MEMORY = 40.0
-"""A record forgets most of what is older than this many executions' worth of work."""
+"""A record forgets most of what is older than this many executions' worth of work, or uses."""
 
-HOPE_WORK, HOPE_FOUND = 2.0, 10.0
-"""Every way starts as if two executions had found ten things, as random ones do early on."""
+HOPE_USES, HOPE_FOUND = 2.0, 10.0
+"""Every way starts as if two usual executions had found ten things, as random ones do early on."""
 
-OUTLIER = 8.0
-"""One use counts as at most so many times the work of the usual one."""
+OUTLIER = 32.0
+"""One use counts as at most so many times the work of the average one: a hang takes hundreds, a
+large architecture tens."""
 
 
 class Yields(Generic[Way]):
     """Discoveries and work of each way, fading, and what one use of it takes."""
 
     def __init__(self, ways: Iterable[Way]) -> None:
-        self._records = {way: [HOPE_FOUND, HOPE_WORK] for way in ways}
-        self._costs = {way: [1.0, HOPE_WORK] for way in self._records}
+        self._records = {way: [HOPE_FOUND, HOPE_USES] for way in ways}
+        self._costs = {way: [1.0, HOPE_USES] for way in self._records}
 
     def note(self, way: Way, found: float, work: float) -> None:
         """Note that `way` found so much with so much work, in units of a usual execution."""

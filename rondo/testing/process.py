@@ -60,8 +60,8 @@ def check(handover: Handover, limits: Limits) -> Outcome:
     if not outcome.findings:
         if outcome.undecided:
             warnings.warn(
-                f"{outcome.undecided} sequences alarmed and were not looked into within"
-                f" {limits.seconds:g} s; they are kept in {folder / UNCONFIRMED}",
+                f"not all alarms were looked into within {limits.seconds:g} s:"
+                f" {outcome.undecided} of the sequences are left in {folder / UNCONFIRMED}",
                 UndecidedWarning,
                 stacklevel=3,
             )

@@ -52,7 +52,7 @@ DATA = toy_bytes("crash", Call(), Change("crash"), Call(), Call(sizes=(1,)), Cal
 )
 def test_the_step_in_progress_is_blamed(step: int, exposing: str) -> None:
     death = Death(Cause.SIGNAL, "SIGSEGV", Entry(DATA, "retained", step), "bad\nthing ")
-    result = death_result(death, DATA, VOCABULARY, seconds=60)
+    result = death_result(death, DATA, VOCABULARY)
     (alarm,) = result.alarms
     assert alarm.identity == Identity("died", "crash", "shallow", "retained", exposing, "SIGSEGV")
     assert alarm.step == min(max(step, 0), 4)
@@ -61,9 +61,7 @@ def test_the_step_in_progress_is_blamed(step: int, exposing: str) -> None:
 
 
 def test_a_death_outside_of_every_arm_and_without_steps() -> None:
-    (alarm,) = death_result(
-        Death(Cause.TIMEOUT, "", Entry(b"")), b"", VOCABULARY, seconds=60
-    ).alarms
+    (alarm,) = death_result(Death(Cause.TIMEOUT, "", Entry(b"")), b"", VOCABULARY).alarms
     assert alarm.identity == Identity("died", "hang", "shallow", "outside", "nothing")
     assert alarm.differences[0].retained == "hang"
 

@@ -333,6 +333,58 @@ def test_alarms_that_wait_outlive_a_kill(
     assert len({*told_in(last.stderr)}) == len(findings_in(findings)) >= 1
 
 
+def test_what_a_repeated_search_does_not_meet_again_is_decided_after_it(
+    campaign: Callable[..., Completed], altered: Callable[..., Completed], tmp_path: Path
+) -> None:
+    """A limit was changed, or chance had a hand in it."""
+    assert altered(WAITING, "30", "-runs=40").returncode == -signal.SIGKILL
+    findings = tmp_path / "c" / "findings"
+    left = findings / "unconfirmed"
+    chance, bug = HARMLESS, toy_bytes("batch_mean", *(Call(sizes=(size,)) for size in (1, 0)))
+    for data in (chance, bug):
+        path = left / f"{blake2b(data, digest_size=8).hexdigest()}.seq"
+        path.write_bytes(data)
+        path.with_suffix(".txt").write_text("what it was\n")
+    last = campaign("-runs=40", new=False)
+    assert last.returncode == 0, last.stderr
+    assert list(left.glob("*")) == []
+    assert any("batch-mean" in name for name in findings_in(findings))
+    flaky = findings / "flaky" / f"{blake2b(chance, digest_size=8).hexdigest()}.txt"
+    assert flaky.read_text() == "what it was\n"
+
+
+AT_ONCE = """
+import sys
+from pathlib import Path
+from rondo.campaign import driver
+from rondo.campaign.settings import Settings
+from rondo.fuzz import run
+driver.TRIAGE_HEAD = driver.TRIAGE_SHARE = 0.0
+constructs = ("scale", "stale_scale", "batch_mean")
+sys.exit(run(Settings((Path("c"),), framework=sys.argv[1], runs=60, seed=7, constructs=constructs,
+                      lines=False, decide_at_once=sys.argv[2] == "True")))
+"""
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_who_needs_but_one_finding_does_not_wait(
+    environment: dict[str, str], tmp_path: Path, at_once: bool
+) -> None:
+    (tmp_path / "c").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", AT_ONCE, TOY, str(at_once)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    found = [line for line in done.stderr.splitlines() if "FIND" in line]
+    assert found
+    assert all(line.startswith("#60") for line in found) != at_once
+
+
 @pytest.mark.parametrize("found", ["seed", "nowhere else"])
 def test_an_alarm_that_another_stands_for_is_decided_with_it(
     altered: Callable[..., Completed], tmp_path: Path, found: str
@@ -346,7 +398,7 @@ def test_an_alarm_that_another_stands_for_is_decided_with_it(
     unconfirmed = findings / "unconfirmed"
     assert [path.read_bytes() for path in unconfirmed.glob("*.seq")] == [first]
     (unconfirmed / f"{blake2b(other, digest_size=8).hexdigest()}.seq").write_bytes(other)
-    last = altered(WAITING, "-1", "-runs=2", "-fork=2", "--resume")
+    last = altered(WAITING, "-1", "-runs=1", "-fork=2", "--resume")
     assert last.returncode == 0, last.stderr
     assert "1 alarm is still to be decided" in last.stderr
     assert len(told_in(last.stderr)) == len(findings_in(findings)) == 1

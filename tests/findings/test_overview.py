@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
     put(tmp_path / "two", replace(stale, minimal=False, original=LONG))
     put(tmp_path / "two", finding(DYNAMIC))
     for name in ("a", "b"):
-        for suffix, text in ((".seq", b"RQ"), (".txt", b"stateful: odd\x1b[2J\nmore\n")):
+        for suffix, text in ((".seq", b"RQ"), (".txt", b"stateful: odd\x1b[2J\n")):
             path = tmp_path / "one" / "flaky" / f"{name}{suffix}"
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(text)
@@ -83,6 +83,16 @@ def test_each_bug_is_a_row(folder: Path) -> None:
     assert stale.path.startswith(str(folder / "one"))
     assert flaky.title == "stateful: odd?[2J"
     assert overview.unreadable == ()
+
+
+def test_every_alarm_of_undecided_bytes_has_a_row(folder: Path) -> None:
+    for name, text in (("a", "one\ntwo\n"), ("b", "two\n"), ("c", "")):
+        path = folder / "one" / "unconfirmed" / f"{name}.seq"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"RQ")
+        path.with_suffix(".txt").write_text(text)
+    rows = [row for row in overview_of(folder, known(folder)).rows if row.status == "unconfirmed"]
+    assert {row.title: row.count for row in rows} == {"one": 1, "two": 2, "": 1}
 
 
 def test_first_seen_is_the_oldest_file(folder: Path) -> None:

@@ -110,6 +110,29 @@ def test_couriers_carry_sequences_findings_and_counts(tmp_path: Path) -> None:
     assert all(courier.go() == [] for courier in couriers), "nothing is carried twice"
 
 
+def test_an_alarm_that_was_decided_is_taken_away_where_all_is_kept(tmp_path: Path) -> None:
+    store, waiting = Store(), "findings/unconfirmed/a.seq"
+    node, head, other = (folder(tmp_path / name) for name in ("node", "head", "other"))
+    for place in (node, other):
+        (place / waiting).parent.mkdir(parents=True)
+        (place / waiting).write_bytes(b"waits")
+    serving = Courier("node", node, store.trade)
+    keeping = Courier("head", head, store.trade, everything=True)
+    for here in (True, False, True):  # it may come again
+        if here:
+            (node / waiting).write_bytes(b"waits")
+        else:
+            (node / waiting).unlink()
+        serving.go()
+        assert keeping.go() == ([waiting] if here else [])
+        assert (head / waiting).exists() == here
+    Courier("other", other, store.trade).go()
+    (node / waiting).unlink()
+    serving.go()
+    assert Courier("other", other, store.trade).go() == []
+    assert (other / waiting).read_bytes() == b"waits", "another's is its own"
+
+
 @pytest.mark.parametrize(
     "path",
     ["../evil.seq", "corpus/../../evil.seq", "/etc/evil.seq", "corpus/.hidden/x.seq", "members/1/x",

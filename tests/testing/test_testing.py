@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from rondo.campaign.settings import Settings
 from rondo.errors import SubjectError
 from rondo.subjects.user import load_subject
-from rondo.testing import StatefulError, UndecidedWarning, process
+from rondo.testing import StatefulError, UndecidedWarning, process, runner
 from rondo.testing.handover import Handover
 from rondo.testing.outcome import LONGEST_SCRIPT, Found, NothingCompiledError, Outcome
 from rondo.testing.process import Limits, check
@@ -162,6 +163,21 @@ def test_a_check_in_which_nothing_was_compiled_is_no_success(
     assert list(tmp_path.glob("rondo-findings-*")) == [], "a folder without findings goes"
 
 
+def test_what_is_left_of_a_check_is_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def campaign(settings: Settings) -> int:
+        left = settings.artifact_prefix / "unconfirmed"
+        left.mkdir()
+        for name in ("a.seq", "a.txt", "b.seq"):
+            (left / name).write_bytes(b"")
+        return 0
+
+    monkeypatch.setattr("rondo.fuzz.run", campaign)
+    runner.run("module:subject", 1, 1.0, 1, tmp_path, tmp_path / "outcome")
+    assert Outcome.load(tmp_path / "outcome") == Outcome(0, 0, 0, undecided=2)
+
+
 def test_a_check_that_had_no_time_for_its_alarms_says_so(
     users: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -172,7 +188,7 @@ def test_a_check_that_had_no_time_for_its_alarms_says_so(
         return ""
 
     monkeypatch.setattr(process, "_run", answer)
-    with pytest.warns(UndecidedWarning, match="3 sequences alarmed .* within 1 s; they are kept"):
+    with pytest.warns(UndecidedWarning, match="within 1 s: 3 of the sequences are left"):
         check(Handover.of(users.Model, [1.0]), Limits(9, 1.0, 1))
     assert list(tmp_path.glob("rondo-findings-*")) != []
 

@@ -24,7 +24,7 @@ SUFFIXES = (".gch", ".pch")
 LARGEST = 1 << 30
 """Bytes of precompiled headers that are kept. One takes 150 MB."""
 ROOM = 1 << 30
-"""Bytes that must be free where they are kept."""
+"""Bytes that must be free where they are kept, before there is one."""
 
 
 def share_headers(folder: Path) -> None:
@@ -42,7 +42,8 @@ def share_headers(folder: Path) -> None:
         here.mkdir(parents=True, exist_ok=True)
         sweep(folder)
         prune((path for end in SUFFIXES for path in folder.glob(f"*/*{end}")), LARGEST)
-        if os.access(here, os.W_OK) and shutil.disk_usage(here).free > ROOM:
+        made = any(path for end in SUFFIXES for path in here.glob(f"*{end}"))
+        if os.access(here, os.W_OK) and (made or shutil.disk_usage(here).free > ROOM):
             codecache._HEADER_DIR = str(here)
             codecache._HEADER_LOCK_DIR = str(here / "locks")
 
