@@ -226,12 +226,13 @@ def judge(rows: list[Row], samplers: list[str]) -> tuple[dict[str, Any], bool]:
         for sampler in samplers
     }
     of = len({row.name for row in rows})
-    ours = "mcmc" if "mcmc" in samplers else samplers[0]
-    good = medians[ours] >= TARGET * of
-    for sampler in {*samplers} - {"mcmc"} if ours == "mcmc" else ():
-        figures[sampler]["p"] = round(rank_test(found[ours], found[sampler]), 4)
-        share = THIRD if sampler == "stateless" else 1.0
-        good = good and medians[sampler] <= share * medians[ours]
+    first, *others = sorted(samplers, key=lambda each: each != "mcmc")
+    good = medians[first] >= TARGET * of
+    if first == "mcmc":
+        for sampler in others:
+            figures[sampler]["p"] = round(rank_test(found[first], found[sampler]), 4)
+            share = THIRD if sampler == "stateless" else 1.0
+            good = good and medians[sampler] <= share * medians[first]
     return figures, good
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 import sys
-from collections import deque
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -118,7 +117,7 @@ def run(settings: Settings, given: frozenset[str] = frozenset()) -> int:
             stop=stop,
             progress=opened.progress,
             keeper=keeper,
-            left=deque(opened.left),
+            left=opened.left,
             turns=turns,
         )
         earlier = campaign.stats.findings

@@ -35,6 +35,11 @@ UNCONFIRMED = "unconfirmed"
 FAULTS = "faults"
 
 
+def count_kept(folder: Path, kind: str) -> int:
+    """Return how many sequences are kept in the subfolder `kind` of the artifact folder."""
+    return sum(1 for _ in (folder / kind).glob("*.seq"))
+
+
 class Artifacts:
     """The artifact folder of one campaign. Made, and probed, at once: raises ArtifactError."""
 
@@ -129,10 +134,6 @@ class Artifacts:
         if not path.exists():
             write_atomically(path, data)
         return path
-
-    def count(self, kind: str) -> int:
-        """Return how many sequences the subfolder `kind` holds."""
-        return sum(1 for _ in (self.folder / kind).glob("*.seq"))
 
     def move(self, kind: str, other: str, data: bytes) -> None:
         """Keep what `kind` holds of `data` in `other` instead."""

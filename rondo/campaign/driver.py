@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rondo.campaign.artifacts import FAULTS, FLAKY, UNCONFIRMED, Artifacts
+from rondo.campaign.artifacts import FAULTS, FLAKY, UNCONFIRMED, Artifacts, count_kept
 from rondo.campaign.disk import Disk, DiskFullError
 from rondo.campaign.executor import Executor
 from rondo.campaign.lines import LineCoverage
@@ -215,7 +215,7 @@ class Campaign:
                 self._failures.append(failure)
         self.keeper.disk.release()
         self.status.event("DONE", self.snapshot())
-        undecided = self.artifacts.count(UNCONFIRMED)
+        undecided = count_kept(self.artifacts.folder, UNCONFIRMED)
         if undecided:
             what = "alarm was" if undecided == 1 else "alarms were"
             folder = self.artifacts.folder / UNCONFIRMED
@@ -271,9 +271,8 @@ class Campaign:
     def _may_examine(self) -> bool:
         """Tell whether alarms are looked into, as long as there are not too many of them."""
         stats, progress = self.stats, self.progress
-        if self.settings.decide_at_once:
-            return True
-        if stats.triage_work < TRIAGE_HEAD + TRIAGE_SHARE * stats.search_work:
+        affordable = TRIAGE_HEAD + TRIAGE_SHARE * stats.search_work
+        if self.settings.decide_at_once or stats.triage_work < affordable:
             return True
         return not progress.waiting and self._spent()
 

@@ -6,6 +6,7 @@ from and in nothing else, so that choice is made once, here, and the driver neve
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ class Opened:
     sampler: Sampler
     progress: Progress
     seen: Seen = field(default_factory=Seen)
-    left: list[Job] = field(default_factory=list)
+    left: deque[Job] = field(default_factory=deque)
 
 
 def enter(settings: Settings, given: frozenset[str]) -> tuple[Member, Settings]:
@@ -109,7 +110,7 @@ def _continued(
     # again by itself, at the same place, unless a limit was changed; others may not.
     slots = max(settings.slots, stored_settings(member.folder).slots)
     if slots == 1 and not member.siblings():
-        return Opened(state, sampler, progress, seen, left=again)
+        return Opened(state, sampler, progress, seen, left=deque(again))
     _take_up(progress, again, info)
     return Opened(state, sampler, progress, seen)
 

@@ -51,8 +51,7 @@ class Store:
 
         One call instead of two: on a cluster each is a message. A path that is known stays as it
         is, so that every campaign sees one and the same finding in a bucket, but one that is GONE.
-        Who publishes its
-        counts is told those of the others.
+        Who publishes its counts is told those of the others.
         """
         for path, content in files.items():
             if (self._files.get(path, GONE) == GONE) != (content == GONE):

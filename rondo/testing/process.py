@@ -11,7 +11,6 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from rondo.campaign.artifacts import UNCONFIRMED
 from rondo.errors import RondoError, WorkerError
 from rondo.testing.handover import Handover
 from rondo.testing.outcome import NothingCompiledError, Outcome, UndecidedWarning
@@ -59,6 +58,8 @@ def check(handover: Handover, limits: Limits) -> Outcome:
         outcome = Outcome.load(place / "outcome")
     if not outcome.findings:
         if outcome.undecided:
+            from rondo.campaign.artifacts import UNCONFIRMED
+
             warnings.warn(
                 f"not all alarms were looked into within {limits.seconds:g} s:"
                 f" {outcome.undecided} of the sequences are left in {folder / UNCONFIRMED}",

@@ -38,7 +38,7 @@ def run(
     subject: str, executions: int, seconds: float, seed: int, findings: Path, outcome: Path
 ) -> None:
     """Run the campaign and write down what it saw. Raises RondoError."""
-    from rondo.campaign.artifacts import UNCONFIRMED
+    from rondo.campaign.artifacts import UNCONFIRMED, count_kept
     from rondo.campaign.settings import Settings
     from rondo.fuzz import run as fuzz
     from rondo.report.record import FOLDER, read_records
@@ -70,7 +70,7 @@ def run(
         behaviours=int(last.get("behaviours", 0)),
         compiled=sum(": compile" in label or ": recompile" in label for label in labels),
         findings=tuple(found),
-        undecided=len([*findings.glob(f"{UNCONFIRMED}/*.seq")]),
+        undecided=count_kept(findings, UNCONFIRMED),
     ).save(outcome)
 
 
