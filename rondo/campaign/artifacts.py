@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from hashlib import blake2b
@@ -109,6 +110,17 @@ class Artifacts:
                 continue
             if found.framework == vocabulary.framework:
                 yield bucket_of(found.identity, decode(found.data, vocabulary))
+
+    def adopt(self) -> Counter[str]:
+        """Take what a killed driver filed and no checkpoint remembers for found by this campaign.
+
+        Returns how many there are of each verdict.
+        """
+        adopted: Counter[str] = Counter()
+        for path in self.filings.adopt(self.folder, REPRODUCER):
+            with suppress(ReproducerError):
+                adopted[files.load(path).identity.verdict] += 1
+        return adopted
 
     def untold(self, execution: int) -> Iterator[FindingNote]:
         """Yield what a killed driver's last checkpoint remembers and the driver did not tell."""

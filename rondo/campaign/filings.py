@@ -7,7 +7,7 @@
 The key insight: a finding is filed, remembered by a checkpoint and told, one after the other, and a
 driver may be killed between any two. The log and the checkpoint together say how far it came, so
 that the continued campaign does what is left: it makes what no checkpoint remembers a second time,
-as its own, and tells what was not told.
+as its own, or adopts it where it would not do the same again, and tells what was not told.
 
 A digest says whose a reproducer is: another campaign's may have come first, and folders are moved.
 """
@@ -101,6 +101,15 @@ class Filings:
     def is_left(self, name: str, path: Path) -> bool:
         """Whether the reproducer at `path` was filed before a kill that no checkpoint remembers."""
         return _has(path, self._left.get(name))
+
+    def adopt(self, folder: Path, reproducer: str) -> list[Path]:
+        """Return the reproducers below `folder` that are left; they count as remembered now."""
+        names = [name for name in self._left if self.is_left(name, folder / name / reproducer)]
+        for name in names:
+            digest = self._left.pop(name)
+            if name not in self._told:
+                self._untold[name] = digest
+        return [folder / name / reproducer for name in names]
 
     def untold(self, folder: Path, reproducer: str) -> list[Path]:
         """Return the reproducers below `folder` that a checkpoint remembers and nobody told."""

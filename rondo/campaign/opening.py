@@ -111,6 +111,7 @@ def _continued(
     slots = max(settings.slots, stored_settings(member.folder).slots)
     if slots == 1 and not member.siblings():
         return Opened(state, sampler, progress, seen, left=deque(again))
+    progress.stats.adopt(artifacts.adopt())
     _take_up(progress, again, info)
     return Opened(state, sampler, progress, seen)
 

@@ -61,6 +61,12 @@ class Stats:
         self.slowest_seconds = max(self.slowest_seconds, seconds)
         self.peak_bytes = max(self.peak_bytes, resident_bytes)
 
+    def adopt(self, findings: Counter[str]) -> None:
+        """Count findings, by verdict, that this campaign made before it was killed."""
+        self.confirmed += findings.total()
+        self.findings += findings.total()
+        self.findings_by_verdict.update(findings)
+
     @property
     def not_compiled(self) -> int:
         """Executions in which an arm that should have compiled did not."""

@@ -28,6 +28,8 @@ from rondo.campaign.flags import parse
 from rondo.campaign.folder import is_running, join, resume, save_settings
 from rondo.campaign.graph import GraphError, Reader, Writer
 from rondo.campaign.keeper import SUM, revisits
+from rondo.findings.bucket import bucket_of_finding
+from rondo.findings.reproducer import load
 from rondo.oracle.result import Identity
 from rondo.search.corpus import Corpus
 from rondo.search.mcmc import Chain
@@ -227,6 +229,22 @@ def test_a_finding_that_a_killed_driver_did_not_tell_is_told_once(
         assert sorted(told) == sorted(told_in(whole.stderr))
     again = campaign("-runs=151", new=False, folder="copy")
     assert not {*told} & {*told_in(again.stderr)}
+
+
+def test_several_workers_keep_and_tell_what_a_killed_driver_had_filed(
+    campaign: Callable[..., Completed], killed: Callable[..., None], tmp_path: Path
+) -> None:
+    """They will not do the same again: they may never find it, or find another form of it."""
+    killed("linked", "-fork=2")
+    (filed,) = (tmp_path / "c" / "findings").glob("*/reproducer.rondo")
+    bucket, before = str(bucket_of_finding(load(filed))), filed.stat().st_mtime_ns
+    shutil.rmtree(tmp_path / "c" / "findings" / "unconfirmed")
+    done = campaign("-runs=1", new=False)
+    assert done.returncode == 0, done.stderr
+    assert filed.stat().st_mtime_ns == before
+    (first, *others) = told_in(done.stderr)
+    assert first == bucket not in others
+    assert statistics(done.stderr)["findings"] == 1 + len(others)
 
 
 def test_what_several_workers_left_is_decided_by_one(
