@@ -180,12 +180,12 @@ def test_a_cold_chain_dwells_where_behaviours_are_rare(seed: int) -> None:
         state = SearchState.begin(vocabulary, Corpus(None, vocabulary))
         sampler = chained(state, seed=seed, temperature=temperature, patience=None, looked_at=1)
         energies = []
-        for _ in range(400):
+        for _ in range(150):
             run(sampler, 1)
             places = [chain.state for chain in sampler.chains[0] if chain.state is not None]
             energies += [sampler.energy(place) for place in places]
         dwelt[temperature] = sum(energies) / len(energies)
-    assert dwelt[0.5] > 1.3 * dwelt[1e9]
+    assert dwelt[0.5] > 2 * dwelt[1e9]
 
 
 def test_the_acceptance_ratio_is_the_one_in_the_docstring(state: SearchState) -> None:
