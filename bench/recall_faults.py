@@ -8,15 +8,16 @@ The target is 95%, found with that verdict. Several samplers are compared by how
 campaigns of a seed find, and by the mean time to one; one that was missed counts as all the time.
 The target is then that mcmc finds at least as many as random, and `stateless` at most a third as
 many (medians over the seeds). The shipped corpus alone shows many of the faults, whoever runs it,
-so `--from-nothing` compares what samplers propose, not what they are given.
+so `--from-nothing` compares what samplers propose, not what they are given; and `--together` has
+each campaign meet all faults at once, as a compiler has its bugs, in the time of one.
 
     python bench/recall_faults.py                         every fault, 300 seconds each
     python bench/recall_faults.py --folder=DIR            the same, resumable: a line per fault in
                                                           results.jsonl, and all campaigns
     python bench/recall_faults.py --quick                 two cheap faults
     python bench/recall_faults.py guard_bool rng_         faults whose names contain one of these
-    python bench/recall_faults.py --samplers=mcmc,random,stateless --seeds=1,2,3,4,5 --seconds=60 \
-        --from-nothing --workers=1 --jobs=2 --folder=DIR --plot=faults.svg     does guidance pay?
+    python bench/recall_faults.py --samplers=mcmc,random,stateless --seeds=1,2,3,4,5 \
+        --from-nothing --together --workers=1 --jobs=2 --folder=DIR            does guidance pay?
 """
 
 from __future__ import annotations
@@ -75,11 +76,13 @@ class Row:
     limit: float = 0.0
     slots: int = 0
     seeded: bool = True
+    together: int = 1
 
     @property
     def key(self) -> tuple[object, ...]:
         """What was asked for: rows that were asked for otherwise are run again."""
-        return self.name, self.seed, self.sampler, self.limit, self.slots, self.seeded
+        who = self.name, self.seed, self.sampler
+        return *who, self.limit, self.slots, self.seeded, self.together
 
     @property
     def right(self) -> bool:
@@ -99,9 +102,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A campaign that is asked for."""
+    """A campaign that is asked for, under these faults at once."""
 
-    fault: Fault
+    faults: tuple[Fault, ...]
     sampler: str
     seed: int
     limit: float
@@ -109,23 +112,30 @@ class Task:
     seeded: bool
 
     @property
-    def key(self) -> tuple[object, ...]:
-        """As a row's."""
-        return self.fault.name, self.seed, self.sampler, self.limit, self.slots, self.seeded
+    def keys(self) -> list[tuple[object, ...]]:
+        """As those of its rows, a row for each fault."""
+        how = self.limit, self.slots, self.seeded, len(self.faults)
+        return [(fault.name, self.seed, self.sampler, *how) for fault in self.faults]
 
 
-def seek(task: Task, workers: Workers, folder: Path) -> Row:
-    """Run a campaign under a fault until it has a finding that the fault is to blame for."""
-    fault, seconds = task.fault, task.limit
-    flags = ["--preload", str(fault.path), f"--backends={fault.backend}"]
-    flags += [f"-seed={task.seed}", f"--sampler={task.sampler}", f"-workers={task.slots}"]
+def seek(task: Task, workers: Workers, folder: Path) -> list[Row]:
+    """Run a campaign under faults until it has a finding for each that the fault is to blame for.
+
+    Who is to blame is asked while the campaign runs, in a process of its own.
+    """
+    seconds = task.limit
+    tiers = sorted({fault.backend for fault in task.faults})
+    flags = [f"--backends={','.join(tiers)}", f"-seed={task.seed}", f"--sampler={task.sampler}"]
+    flags += [f"-workers={task.slots}"]
+    for fault in task.faults:
+        flags += ["--preload", str(fault.path)]
     seeds = CORPUS if task.seeded else folder / "no-seeds"
     seeds.mkdir(exist_ok=True)
     campaign = Campaign(folder, seeds, flags, seconds=seconds)
     last: dict[str, object] = {}
-    moment: dict[str, object] = {}
+    found: dict[str, tuple[reproducer.Reproducer, dict[str, object]]] = {}
+    right: set[str] = set()
     others = 0
-    found = None
     try:
         for event in campaign.events():
             if "executions" in event:
@@ -133,14 +143,28 @@ def seek(task: Task, workers: Workers, folder: Path) -> Row:
             if event["event"] != "finding":
                 continue
             file = reproducer.load(Path(str(event["path"])))
-            if due(file, fault, workers):
-                found, moment = file, event
+            blamed = [f for f in task.faults if f.name not in right and due(file, f, workers)]
+            for fault in blamed:
+                found[fault.name] = file, event
                 if file.identity.verdict == fault.verdict:
-                    break
-            others += 1
+                    right.add(fault.name)
+            if len(right) == len(task.faults):
+                break
+            others += not blamed
     finally:
         campaign.end()
-    identity = found.identity if found else None
+    return [_row(task, fault, found.get(fault.name), last, others) for fault in task.faults]
+
+
+def _row(
+    task: Task,
+    fault: Fault,
+    found: tuple[reproducer.Reproducer, dict[str, object]] | None,
+    last: dict[str, object],
+    others: int,
+) -> Row:
+    identity = found[0].identity if found else None
+    moment = found[1] if found else {}
     last = moment or last
     return Row(
         name=fault.name,
@@ -150,15 +174,16 @@ def seek(task: Task, workers: Workers, folder: Path) -> Row:
         found=found is not None,
         verdict=identity.verdict if identity else "",
         effect=identity.effect if identity else "",
-        seconds=float(str(last.get("seconds", seconds))),
+        seconds=float(str(last.get("seconds", task.limit))),
         executions=int(str(last.get("executions", 0))),
         others=others,
         bucket=str(moment.get("bucket", "")),
         seed=task.seed,
         sampler=task.sampler,
-        limit=seconds,
+        limit=task.limit,
         slots=task.slots,
         seeded=task.seeded,
+        together=len(task.faults),
     )
 
 
@@ -176,8 +201,9 @@ def run_all(tasks: list[Task], folder: Path, jobs: int) -> Iterator[Row]:
     """Return a row for each task as it ends; those that `folder` holds are not run again."""
     results = folder / "results.jsonl"
     done = {row.key: row for row in (Row(**each) for each in read_rows(results))}
-    yield from (done[task.key] for task in tasks if task.key in done)
-    left = [task for task in tasks if task.key not in done]
+    ended = [task for task in tasks if all(key in done for key in task.keys)]
+    yield from (done[key] for task in ended for key in task.keys)
+    left = [task for task in tasks if task not in ended]
     if not left:
         return
     campaigns = folder / "campaigns"
@@ -188,19 +214,22 @@ def run_all(tasks: list[Task], folder: Path, jobs: int) -> Iterator[Row]:
     for workers in made:
         idle.put(workers)
 
-    def run(task: Task) -> Row:
-        name = f"{task.fault.name}-{task.sampler}-{task.seed}-"
+    def run(task: Task) -> list[Row]:
+        what = task.faults[0].name if len(task.faults) == 1 else "together"
+        name = f"{what}-{task.sampler}-{task.seed}-"
         workers = idle.get()
         try:
-            row = seek(task, workers, Path(tempfile.mkdtemp(prefix=name, dir=campaigns)))
+            rows = seek(task, workers, Path(tempfile.mkdtemp(prefix=name, dir=campaigns)))
         finally:
             idle.put(workers)
         with writing:
-            add_row(results, asdict(row))
-        return row
+            for row in rows:
+                add_row(results, asdict(row))
+        return rows
 
     try:
-        yield from at_once(run, left, jobs)
+        for rows in at_once(run, left, jobs):
+            yield from rows
     finally:
         for workers in made:
             workers.close()
@@ -266,6 +295,7 @@ def curves(rows: list[Row], samplers: list[str]) -> list[dict[str, Any]]:
 @click.option("--samplers", default="mcmc", show_default=True, help="With commas between.")
 @click.option("--workers", "slots", default=2, show_default=True, help="Workers of a campaign.")
 @click.option("--from-nothing", is_flag=True, help="Begin from no seeds.")
+@click.option("--together", is_flag=True, help="All faults at once in each campaign.")
 @click.option("--jobs", default=1, show_default=True, help="Campaigns at a time.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the curves into this file.")
 def main(
@@ -278,6 +308,7 @@ def main(
     samplers: str,
     slots: int,
     from_nothing: bool,
+    together: bool,
     jobs: int,
     plot: Path | None,
 ) -> None:
@@ -293,9 +324,9 @@ def main(
     # Seed by seed, so that a run that is ended early has compared all samplers as far as it is, and
     # samplers side by side, so that what else the machine does falls on all.
     tasks = [
-        Task(fault, sampler, seed, seconds, slots, not from_nothing)
+        Task(group, sampler, seed, seconds, slots, not from_nothing)
         for seed in dict.fromkeys(map(int, seeds.split(",")))
-        for fault in faults
+        for group in ([tuple(faults)] if together else [(fault,) for fault in faults])
         for sampler in chosen
     ]
     rows = []
@@ -320,7 +351,8 @@ def main(
     goal = "random at most as many, stateless a third" if ranks else f"{TARGET:.0%}"
     if plot is not None:
         draw(curves(rows, chosen), plot)
-    print(f"seeded faults found within {seconds:g} s each: {told}{ranks} (target {goal})")
+    time = f"{seconds:g} s" + (", all at once" if together else " each")
+    print(f"seeded faults found within {time}: {told}{ranks} (target {goal})")
     sys.exit(not good)
 
 
