@@ -10,7 +10,7 @@ It speaks like `python -m rondo.fuzz --json`, so that `bench/sampler.py` can dri
 shortens, which all costs a campaign time, and each distinct alarm that shows twice counts as a
 finding.
 
-    pip install rondo[bench]
+    pip install -e '.[bench]'
     python bench/outside.py --runs=20
 """
 

@@ -21,7 +21,7 @@ many live bugs, and `stateless` at most a third as many as mcmc. `recall_faults.
 samplers on seeded faults.
 
 With `nnsmith` among --samplers a one-shot generator from outside takes part (`outside.py`), for
-which `pip install rondo[bench]` is needed.
+which `pip install -e '.[bench]'` is needed.
 
     python bench/sampler.py                              5 seeds, 20 minutes each: five hours
     python bench/sampler.py --samplers=mcmc,random,stateless,nnsmith

@@ -36,7 +36,13 @@ def cli_page() -> str:
     from rondo.libfuzzer.flags import HELP
 
     parts = [INTRODUCTION]
-    context = click.Context(main, info_name="rondo", max_content_width=WIDTH, terminal_width=WIDTH)
+    context = click.Context(
+        main,
+        info_name="rondo",
+        max_content_width=WIDTH,
+        terminal_width=WIDTH,
+        **main.context_settings,
+    )
     for path, command, inner in commands(main, context):
         parts.append(f"## {path}\n\n```text\n{command.get_help(inner).rstrip()}\n```\n")
     parts.append(f"## python -m rondo.fuzz, rondo fuzz\n\n```text\n{help_text().rstrip()}\n```\n")

@@ -80,6 +80,7 @@ class Progress:
     proposed: int = 0
     next_pulse: int = 1
     faults: Counter[str] = field(default_factory=Counter)
+    lines: dict[str, bytes] = field(default_factory=dict)
     seconds: float = 0.0
 
     @classmethod
@@ -150,6 +151,7 @@ class Campaign:
             self.settings.artifact_prefix,
             wanted=self.settings.lines,
             member=self.keeper.name,
+            known=self.progress.lines,
         )
 
     def _slot(self, number: int, executor: Executor) -> Slot:
@@ -326,6 +328,7 @@ class Campaign:
             result, fault = Result("fault"), str(failure)
         took = time.monotonic() - began
         cpu_seconds, resident = slot.executor.last_cpu_seconds, slot.executor.resident_bytes
+        reached = slot.executor.last_new_lines  # none where a sample is traced, apart from this
         leaked = None
         if job.search and any(map(is_suspicious, result.alarms)):
             self._probe(slot, sequence.options.backend)
@@ -346,9 +349,9 @@ class Campaign:
         self.stats.count(result, backend, took, resident, work=work)
         progress.seeds_left -= not job.proposed
         self._meet(data, sequence, results)
-        new = self._learn(job, data, result)
+        new = self._learn(job, results)
         self._note_undecided(data, results)
-        reached = self.lines.after(slot.executor, data, cpu_seconds, new_behaviours=new)
+        self.lines.after(slot.executor, data, cpu_seconds, new_behaviours=new)
         if reached:
             self.sampler.note_lines(sequence, reached)
 
@@ -389,10 +392,13 @@ class Campaign:
             else:
                 self.artifacts.move(UNCONFIRMED, FLAKY, data)
 
-    def _learn(self, job: Job, data: bytes, result: Result) -> bool:
-        """Let the sampler observe `result`; return whether it showed a new behaviour."""
-        progress = self.progress
-        identities = [as_sought(alarm.identity) for alarm in result.alarms]
+    def _learn(self, job: Job, results: list[Result]) -> bool:
+        """Let the sampler observe what ran, and the alarms of what was measured of it.
+
+        Returns whether it showed a new behaviour.
+        """
+        progress, result = self.progress, results[0]
+        identities = [as_sought(alarm.identity) for each in results for alarm in each.alarms]
         size = len(self.state.corpus)
         feedback = self.sampler.observe(
             job.sequence, result.behaviours, identities, work=result.work
@@ -481,4 +487,5 @@ class Campaign:
             acceptance=progress.accepted / progress.proposed if progress.proposed else 0.0,
             findings_by_verdict=dict(stats.findings_by_verdict),
             time_shares=stats.time_shares(),
+            earlier_seconds=progress.seconds,
         )

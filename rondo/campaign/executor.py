@@ -53,6 +53,7 @@ class Executor:
     forks: int = 0
     cpu_seconds: float = 0.0
     last_cpu_seconds: float = 0.0
+    last_new_lines: int = 0
     store: LineStore | None = None
     trace_inline: bool = False
     always_reset: bool = False
@@ -109,7 +110,7 @@ class Executor:
         self.last_cpu_seconds = worker.cpu_seconds
         self.cpu_seconds += worker.cpu_seconds
         if self.store is not None and worker.lines:
-            self.store.import_lines(worker.lines)
+            self.last_new_lines = self.store.import_lines(worker.lines)
 
     def environment(self) -> dict[str, str]:
         """Return what a maintainer asks about the environment, from a fresh worker.
@@ -140,8 +141,8 @@ class Executor:
     def _retrying(self, data: bytes, *, fresh: bool) -> Result:
         """Run `data` again when its worker or the server was taken away: no fault of `data`.
 
-        One that kills itself looks like one that somebody else killed, so the second time it is
-        believed of the sequence.
+        One that kills itself looks like one that somebody else killed, so the last of
+        KILLS_BELIEVED times it is believed of the sequence.
         """
         kills = losses = 0
         while True:
@@ -167,6 +168,7 @@ class Executor:
             self.server.restart(lost)
 
     def _once(self, data: bytes, *, fresh: bool) -> Result:
+        self.last_new_lines = 0
         worker = self._fork() if fresh else self._take()
         try:
             result = worker.execute(

@@ -92,7 +92,7 @@ LIBFUZZER_FLAGS = {
     "jobs": Flag(
         "jobs",
         _workers,
-        "as many times -runs and -max_total_time, in one campaign (1)",
+        "as many times -runs, and -max_total_time once a round of -workers (1)",
     ),
     "fork": Flag("fork", _workers, "the same as -workers, as libFuzzer's fork mode has it"),
     "merge": Flag("merge", _zero_or_one, "1: add what the other folders show to the first"),

@@ -8,7 +8,7 @@
         published           what other members may use: behaviours and what entries showed first
         written             names of the corpus files that are its own
         filed               the findings that are its own
-        stats.jsonl         its figures, a line each minute and at the end
+        stats.jsonl         its figures, a line at each checkpoint and at the end
         lock                locked by the process for as long as it lives
 
 The key insight: several campaigns share a folder without talking to each other, because what they
@@ -49,7 +49,8 @@ LOOSE = frozenset(
         *SHOWING,
     }
 )
-"""Settings that may change when a campaign is continued: none of them steers the search."""
+"""Settings that may change when a campaign is continued: none of them steers the search,
+but for `lines` on Python 3.12 and later."""
 
 
 class Member:

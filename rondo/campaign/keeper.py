@@ -39,7 +39,7 @@ from rondo.sequences.distribution import SequenceDistribution
 from rondo.sequences.vocabulary import Vocabulary
 
 FORMAT = "rondo-checkpoint"
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 ANEW = "start a campaign without --resume: it goes on from the same corpus"
 SUM = 16
 """Bytes of the checksum in front."""
@@ -133,6 +133,7 @@ def write_checkpoint(file: BinaryIO, campaign: Campaign, seen: Seen) -> None:
 
 def _pieces(campaign: Campaign, seen: Seen) -> Iterator[bytes]:
     state, progress = campaign.state, campaign.progress
+    progress.lines = campaign.lines.told()
     writer = Writer(_outside(state))
     sampler = {
         name: writer.write(value)

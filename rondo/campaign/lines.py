@@ -9,11 +9,13 @@ untraced; clocks choose which ones, so nothing may follow from what they reach.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from coverage.exceptions import CoverageException
+from coverage.numbits import numbits_to_nums, nums_to_numbits
 
 from rondo._native.lines import LineStore
 from rondo._native.sampling import SampledTracing
@@ -31,17 +33,19 @@ class LineCoverage:
     """The driver's lines: asks the policy after each execution and keeps the data file.
 
     Campaigns that share a folder have a file each, named after the `member`; one that continues
-    goes on from its own.
+    goes on from its own. Where the sampler is told of lines it goes on from those that its
+    checkpoint has, `known`, as numbits by file: the search must continue exactly, and repeats what
+    else the file says.
     """
 
     executors: tuple[Executor, ...]
     folder: Path
     wanted: bool = True
     member: str = ""
+    known: Mapping[str, bytes] = field(default_factory=dict)
     policy: SampledTracing = field(default_factory=SampledTracing)
     _traced_cpu: float = 0.0
     _since_save: int = 0
-    _seen: int = 0
 
     def __post_init__(self) -> None:
         self.store = LineStore(self.executors[0].server.trees if self.wanted else ())
@@ -49,10 +53,11 @@ class LineCoverage:
         for executor in self.executors if self.active else ():
             executor.store = self.store
             executor.trace_inline = self.policy.always
-        if self.active and self.member:
+        if self.active and self.policy.always:
+            self.store.add_lines((path, numbits_to_nums(n)) for path, n in self.known.items())
+        elif self.active and self.member:
             with suppress(OSError, CoverageException):
                 self.store.add_lines(read_file(self.path).items())
-        self._seen = self.count
 
     @property
     def path(self) -> Path:
@@ -65,15 +70,18 @@ class LineCoverage:
         """Lines reached so far; 0 when they are not traced."""
         return self.store.line_count if self.active else 0
 
+    def told(self) -> dict[str, bytes]:
+        """Return the lines, as numbits by file, where the sampler is told of them; else nothing."""
+        if not (self.active and self.policy.always):
+            return {}
+        return {path: nums_to_numbits(lines) for path, lines in self.store.lines().items()}
+
     def after(
         self, executor: Executor, data: bytes, cpu_seconds: float, *, new_behaviours: bool
-    ) -> int:
-        """Note an execution of `data`; run it again under the tracer if the policy says so.
-
-        Returns how many lines it was the first to reach, 0 where clocks choose what is traced.
-        """
+    ) -> None:
+        """Note an execution of `data`; run it again under the tracer if the policy says so."""
         if not self.active:
-            return 0
+            return
         if not self.policy.always and self.policy.should_trace(
             new_behaviours,
             spent_traced_cpu=self._traced_cpu,
@@ -86,8 +94,6 @@ class LineCoverage:
         self._since_save += 1
         if self._since_save >= SAVE_EVERY:
             self.save()
-        new, self._seen = self.count - self._seen, self.count
-        return new if self.policy.always else 0
 
     def save(self) -> None:
         """Write the data file that coverage.py and `rondo coverage html` read."""

@@ -107,7 +107,8 @@ class LiveStatus:
         """Return how much of the campaign is done, None without a limit."""
         shares = []
         if self._settings.total_seconds:
-            shares.append(snapshot.seconds / self._settings.total_seconds)
+            seconds = snapshot.seconds - snapshot.earlier_seconds
+            shares.append(seconds / self._settings.total_seconds)
         if self._settings.total_runs > 0:
             shares.append(snapshot.executions / self._settings.total_runs)
         return min(1.0, max(shares)) if shares else None

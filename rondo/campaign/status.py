@@ -31,6 +31,8 @@ class Snapshot:
     acceptance: float = 0.0
     findings_by_verdict: Mapping[str, int] | None = None
     time_shares: Mapping[str, float] | None = None
+    earlier_seconds: float = 0.0
+    """What of `seconds` earlier commands took, where this one continues a campaign."""
 
     @property
     def rate(self) -> float:

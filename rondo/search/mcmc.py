@@ -386,7 +386,7 @@ class MarkovSampler(RecordingSampler):
         work = work if self.weigh_work else 1.0
         new, novel_alarm = self.count(behaviours, identities)
         found = len(new) + ALARM_WORTH * novel_alarm
-        accepted: bool | None = False
+        accepted: bool | None = None
         climbs = bool(new) and not identities
         waiting = self._pending.get(sequence)
         if waiting:
@@ -401,7 +401,6 @@ class MarkovSampler(RecordingSampler):
                 reached = ChainState(sequence, shown, identities, pending.log_prior, work)
                 accepted = self._settle(pending, reached, found)
             else:
-                accepted = None
                 climbs = climbs and not self._is_listed_above(pending.task, pending.chain.backend)
                 if identities:
                     self.sweep.split(pending.task, pending.chain.backend)

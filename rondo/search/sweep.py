@@ -108,7 +108,8 @@ class Sweep:
     def lists(self, target: str, backend: int) -> bool:
         """Whether the list of `backend` holds changes to `target`.
 
-        The dearest one has no architectures: large ones would take all the time there.
+        The dearest one has no architectures: large ones would take all the time there, also where
+        a campaign has no other. What they show below climbs, the rest is left to chains.
         """
         dearest = self.distribution.is_dearest(backend)
         return not dearest or target not in self.vocabulary.architectures_by_name

@@ -86,8 +86,8 @@ def mutate(
 
     An operator that cannot be applied stays, and is not drawn again: how often that happens depends
     on the sequence. The way back stays at the same place with the same probability, so staying has
-    ratio 0, and the ratio of a whole path is the sum over its operators as long as `count` does not
-    depend on the sequence.
+    ratio 1, and the log ratio of a whole path is the sum over its operators as long as `count` does
+    not depend on the sequence.
     """
     weights = context.weights
     row = [move.weight if weights is None else weights[move.name] for move in MUTATORS]

@@ -118,6 +118,8 @@ def test_the_bar_shows_the_limit_that_comes_first(
     status = LiveStatus(Settings((Path("c"),), **limits), console=console)  # type: ignore[arg-type]
     status.close()
     assert status._share(NOW) == share
+    later = replace(NOW, seconds=NOW.seconds + 500, earlier_seconds=500)
+    assert status._share(later) == share, "the limit is this command's"
 
 
 def test_statistics_count_what_happened() -> None:

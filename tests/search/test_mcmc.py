@@ -275,7 +275,7 @@ def test_a_restart_from_a_known_entry_needs_no_execution(
 ) -> None:
     seed = state.distribution.sample_sequence(Random(3), 5)
     sampler = chained(state, backends=(0, 1), tier_weights={0: 1.0, 1: 0.0})
-    assert sampler.observe(seed, {4: "four"}) == Feedback(False, frozenset({4}))
+    assert sampler.observe(seed, {4: "four"}) == Feedback(None, frozenset({4}))
     monkeypatch.setattr(
         sampler.starts, "draw", lambda rng, backend: ("corpus", next(iter(state.corpus)))
     )
@@ -359,7 +359,7 @@ def test_equal_proposals_of_two_chains_are_observed_one_by_one(
     assert sampler.observe(same, {1: ""}) == Feedback(True, frozenset({1}))
     assert [chain.pending for chain in sampler.chains[0]] == [False, True]
     assert sampler.observe(same, {1: ""}) == Feedback(True, frozenset())
-    assert sampler.observe(same, {1: ""}) == Feedback(False, frozenset())
+    assert sampler.observe(same, {1: ""}) == Feedback(None, frozenset()), "nobody proposed it"
 
 
 def test_an_unwritable_corpus_is_reported_after_the_chain_has_moved(
