@@ -141,6 +141,42 @@ def test_a_killed_campaign_loses_nothing_and_ends_as_if_nothing_had_been(
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+SAVING = """
+import sys
+from rondo.campaign import lines
+from rondo.fuzz import main
+lines.SAVE_EVERY = 1
+sys.exit(main())
+"""
+"""Runs a campaign whose file of lines is newer than its checkpoint nearly always."""
+
+
+def test_lines_that_steer_the_search_do_so_again_after_a_kill(
+    rondo: Callable[..., Completed], environment: dict[str, str], tmp_path: Path
+) -> None:
+    """On Python 3.12 and later the sampler is told of them."""
+    begin = ("--framework", "tests.campaign.traced_toy:TracedToy", "-seed=7", SAFE, "-runs=60")
+    whole = rondo("--campaign=whole", *begin, *LIMITS, module="rondo.fuzz")
+    assert "cov: " in whole.stderr
+    process = subprocess.Popen(
+        [sys.executable, "-c", SAVING, "--campaign=c", *LIMITS, *begin],
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    seen = 0
+    for line in process.stderr:
+        seen += "NEW" in line
+        if seen == 4:
+            break
+    process.kill()
+    process.communicate(timeout=30)
+    assert rondo("--campaign=c", "--resume", *LIMITS, module="rondo.fuzz").returncode == 0
+    assert known_by(tmp_path / "c") == known_by(tmp_path / "whole")
+
+
 DEADLY = """
 import os, sys
 from rondo.campaign import artifacts, keeper
