@@ -126,15 +126,10 @@ def main(quick: bool, as_json: bool, sequences: int, seed: int, backends: str, d
             figures[backend] = measure(
                 ways, vocabulary, backend, count, seed, length=6 if quick else None
             )
+            if not as_json:
+                print(row_text(backend, figures[backend], names), flush=True)
     if as_json:
         print(json.dumps(figures))
-    else:
-        for backend, row in figures.items():
-            rates = "  ".join(f"{way} {row[way]:.1f}/min" for way in names)
-            told = f"campaign/bare {row['ratio']:.2f}  campaign/full {row['laziness']:.2f}x"
-            told += f"  campaign/naive {row['speedup']:.2f}x" if "naive" in names else ""
-            verdicts = f"verdicts differ {row['differing']:.0f}, lost {row['lost']:.0f}"
-            print(f"{backend:10} {rates}  {told}  {verdicts}  n={row['sequences']:.0f}")
     lost = sum(row["lost"] for row in figures.values())
     if ways.frameworks["bare"].device != CPU:  # the targets of time are a CPU's
         told = ", ".join(f"{name} {row['ratio']:.2f}" for name, row in figures.items())
@@ -153,6 +148,15 @@ def main(quick: bool, as_json: bool, sequences: int, seed: int, backends: str, d
         f"{told}; verdicts lost {lost:.0f} (target 0)"
     )
     sys.exit(bool(figure > TARGETS[worst] or slow or lost))
+
+
+def row_text(backend: str, row: dict[str, float], names: tuple[str, ...]) -> str:
+    """Return what is printed of a back end."""
+    rates = "  ".join(f"{way} {row[way]:.1f}/min" for way in names)
+    told = f"campaign/bare {row['ratio']:.2f}  campaign/full {row['laziness']:.2f}x"
+    told += f"  campaign/naive {row['speedup']:.2f}x" if "naive" in names else ""
+    verdicts = f"verdicts differ {row['differing']:.0f}, lost {row['lost']:.0f}"
+    return f"{backend:10} {rates}  {told}  {verdicts}  n={row['sequences']:.0f}"
 
 
 def measure(
