@@ -278,9 +278,10 @@ def curves(rows: list[Row], samplers: list[str]) -> list[dict[str, Any]]:
     runs = []
     for sampler, seed in product(samplers, sorted({row.seed for row in rows})):
         own = [row for row in rows if (row.sampler, row.seed) == (sampler, seed)]
-        seconds = [0.0, *sorted(row.seconds for row in own if row.right), own[0].limit]
+        # What is confirmed when the time is over is written a moment later.
+        faults = {row.name: min(row.seconds, row.limit) for row in own if row.right}
+        seconds = [0.0, *sorted(faults.values()), own[0].limit]
         moments = [[each, each, *[0] * (len(COLUMNS) - 2)] for each in seconds]
-        faults = {row.name: row.seconds for row in own if row.right}
         runs.append({"sampler": sampler, "seed": seed, "moments": moments, "faults": faults})
     return runs
 
