@@ -231,6 +231,10 @@ class Checkpoint:
             progress.waiting.extendleft(reversed(progress.running.values()))
             progress.running.clear()
             progress.register.reopen()
+            if not all(
+                isinstance(p, str) and isinstance(n, bytes) for p, n in progress.lines.items()
+            ):
+                raise ValueError("its lines are none")
         except (GraphError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise CampaignError(f"{self._path} is damaged: {error}") from None
         if not (isinstance(progress, Progress) and isinstance(seen, Seen)):

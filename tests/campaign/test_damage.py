@@ -6,6 +6,7 @@ from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,6 +43,7 @@ class Standing:
         self.stop = Stop()
         self.settings = Settings(())
         self.keeper = Keeper(Disk((), limit=0))
+        self.lines = SimpleNamespace(told=lambda: {"/t/a.py": b"\x06"})
 
 
 def packed(standing: Standing) -> bytes:
@@ -106,9 +108,22 @@ def test_a_whole_checkpoint_restores_the_sampler(tmp_path: Path) -> None:
     checkpoint = Checkpoint(path, VOCABULARY)
     state = checkpoint.search(Corpus(None, VOCABULARY), max_length=24)
     sampler = MarkovSampler(state, seed=5, backends=(0, 1))
-    checkpoint.restore(sampler, state)
+    progress, _ = checkpoint.restore(sampler, state)
+    assert progress.lines == {"/t/a.py": b"\x06"}
     ours = [standing.sampler.propose() for _ in range(20)]
     assert [sampler.propose() for _ in range(20)] == ours
+
+
+def test_lines_that_are_none_are_damage(tmp_path: Path) -> None:
+    standing = Standing()
+    path = tmp_path / "checkpoint"
+    for wrong in ({"/t/a.py": 6}, {6: b""}, [6]):
+        standing.lines = SimpleNamespace(told=lambda wrong=wrong: wrong)
+        path.write_bytes(packed(standing))
+        checkpoint = Checkpoint(path, VOCABULARY)
+        state = checkpoint.search(Corpus(None, VOCABULARY), max_length=24)
+        with pytest.raises(CampaignError, match="is damaged"):
+            checkpoint.restore(MarkovSampler(state, seed=1, backends=(0, 1)), state)
 
 
 def test_damaged_publications_are_passed_over(tmp_path: Path) -> None:
